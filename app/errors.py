@@ -8,7 +8,7 @@
     ├── IndexNotReady              INDEX_NOT_READY            names the state and the remedy
     ├── AuthorizationUnavailable   AUTHORIZATION_UNAVAILABLE  retryable
     │   └── AuthorizerMisconfigured   the same code, not retryable: an operator must act
-    ├── Unavailable                UNAVAILABLE                retryable: the database
+    ├── Unavailable                UNAVAILABLE                retryable: the database, or what else we depend on
     ├── TimedOut                   TIMEOUT                    retryable
     └── QueryTooComplex            QUERY_TOO_COMPLEX
 
@@ -103,8 +103,8 @@ class Unavailable(AppError):
     code = "UNAVAILABLE"
     retryable = True
 
-    def __init__(self) -> None:
-        super().__init__("The database is not available. Try again.")
+    def __init__(self, message: str = "The database is not available. Try again.") -> None:
+        super().__init__(message)
 
 
 class TimedOut(AppError):

@@ -5,10 +5,10 @@ docs/settings.md has a heading for each; a test checks it.
 
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import platformdirs
-from pydantic import AliasChoices, Field, HttpUrl, PositiveFloat, PositiveInt, PostgresDsn, SecretStr
+from pydantic import AliasChoices, Field, HttpUrl, PositiveFloat, PositiveInt, PostgresDsn, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -22,7 +22,9 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="GCTL_", frozen=True, extra="ignore", env_ignore_empty=True)
 
     # where the data is
-    database_url: Annotated[PostgresDsn | None, Field(validation_alias=AliasChoices("DATABASE_URL", "database_url"))] = None
+    database_url: Annotated[
+        PostgresDsn | None, Field(validation_alias=AliasChoices("DATABASE_URL", "database_url"))
+    ] = None
     data_dir: Path = Field(default_factory=_data_dir)
     database_pool_size: PositiveInt = 10
     statement_timeout_ms: PositiveInt = 5_000
@@ -53,7 +55,7 @@ class Settings(BaseSettings):
 
     # files and their text
     file_store_url: str | None = None
-    max_file_bytes: PositiveInt = 100_000_000
+    max_file_bytes: Annotated[int, Field(ge=1, le=2_147_483_647)] = 100_000_000
     max_text_characters: PositiveInt = 20_000_000
     extraction_seconds: PositiveInt = 60
     extraction_memory_bytes: PositiveInt = 1_000_000_000
@@ -67,11 +69,18 @@ class Settings(BaseSettings):
     operation_seconds: PositiveFloat = 10.0
     max_concurrent_operations: PositiveInt = 100
     graphiql: bool = True
+    sample: bool = False
 
     # the worker
     worker_in_server: bool = True
     job_lease_seconds: PositiveInt = 30
     job_poll_seconds: PositiveFloat = 2.0
+
+    @model_validator(mode="after")
+    def _one_way_to_sign(self) -> Self:
+        if self.jwks_url is not None and self.jwt_secret is not None:
+            raise ValueError("GCTL_JWT_SECRET and GCTL_JWKS_URL are both set; tokens are signed one way or the other.")
+        return self
 
     @property
     def embedded(self) -> bool:

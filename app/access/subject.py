@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from uuid import UUID
 
-SUBJECT = re.compile(r"(?:user|agent|group):[^\s\x00-\x1f\x7f]{1,200}")
+SUBJECT = re.compile(r"(?:user|agent|group):\S{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,5 +22,5 @@ class Subject:
 
 
 def is_subject(text: str) -> bool:
-    """Whether `text` is `user:…`, `agent:…` or `group:…`, 1 to 200 characters without white space after the colon."""
-    return SUBJECT.fullmatch(text) is not None
+    """Whether `text` is `user:…`, `agent:…` or `group:…`: 1 to 200 printable characters, no white space."""
+    return SUBJECT.fullmatch(text) is not None and text.isprintable()

@@ -1,0 +1,113 @@
+"""Connections: what reads, what writes, and the short way for the statements of a retrieval.
+
+A write is one transaction, committed by whoever opened it when its block ends, and rolled back if the block raises.
+A read sees one state of the data and cannot write. A hot statement is compiled once and runs on the driver's
+connection (measured: 0.2 ms of CPU instead of 0.6 through a session).
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, NewType, TypeAlias
+
+import asyncpg
+from sqlalchemy import URL, Select, func, make_url, select, text
+from sqlalchemy.dialects.postgresql import asyncpg as asyncpg_dialect
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
+
+from app.settings import Settings
+
+ReadSession = NewType("ReadSession", AsyncSession)
+# The driver's row: read it by column name.
+Record: TypeAlias = asyncpg.Record
+WriteSession = NewType("WriteSession", AsyncSession)
+
+# For plans only: no statement's meaning depends on a setting. Parameters differ too much for one plan to fit all.
+PLANNER = {
+    "plan_cache_mode": "force_custom_plan",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
+    "work_mem": "16MB",
+}
+CONNECT_SECONDS = 5.0
+WORK_CHANNEL = "gctl_work"
+_DIALECT = asyncpg_dialect.dialect()  # type: ignore[no-untyped-call] # SQLAlchemy's
+
+
+class HotStatement:
+    """A read, written in Core, compiled once. Parameters are named, and every one must be given."""
+
+    def __init__(self, statement: Select[*tuple[Any, ...]]) -> None:
+        compiled = statement.compile(dialect=_DIALECT, compile_kwargs={"render_postcompile": True})
+        self.sql = str(compiled)
+        self.parameters = tuple(compiled.positiontup or ())
+        self._constants = {n: v for n, v in compiled.params.items() if compiled.binds[n].required is False}
+
+    def arguments(self, given: dict[str, object]) -> list[object]:
+        """The positional arguments of the driver. KeyError for a parameter that was not given."""
+        return [self._constants[name] if name in self._constants else given[name] for name in self.parameters]
+
+
+class Database:
+    """One PostgreSQL server's connections."""
+
+    def __init__(self, url: str, settings: Settings) -> None:
+        self.url = driver_url(url)
+        timeout = {"statement_timeout": str(settings.statement_timeout_ms)}
+        self.engine: AsyncEngine = create_async_engine(
+            self.url,
+            pool_size=settings.database_pool_size,
+            max_overflow=0,
+            pool_timeout=CONNECT_SECONDS,
+            connect_args={"server_settings": PLANNER | timeout, "timeout": CONNECT_SECONDS},
+        )
+        self._reads = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+    async def close(self) -> None:
+        await self.engine.dispose()
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[ReadSession]:
+        """A session that sees one state and cannot write."""
+        async with AsyncSession(self._reads, expire_on_commit=False) as session:
+            yield ReadSession(session)
+
+    @asynccontextmanager
+    async def write(self, *, patient: bool = False) -> AsyncIterator[WriteSession]:
+        """One transaction: committed when the block ends, rolled back when it raises.
+
+        `patient` is for jobs: their statements are not held to the time limit of a person's.
+        """
+        async with AsyncSession(self.engine, expire_on_commit=False) as session, session.begin():
+            if patient:
+                await session.execute(text("SET LOCAL statement_timeout = 0"))
+            yield WriteSession(session)
+
+    async def fetch(self, statement: HotStatement, **parameters: object) -> Sequence[Record]:
+        """Run a hot statement on its own, in a transaction of one statement."""
+        arguments = statement.arguments(parameters)
+        async with self.engine.connect() as connection:
+            driver = (await connection.get_raw_connection()).driver_connection
+            assert driver is not None
+            try:
+                rows: list[Record] = await driver.fetch(statement.sql, *arguments)
+            except asyncio.CancelledError:
+                # The driver asks the server to stop the statement; a connection in that state is not used again.
+                await connection.invalidate()
+                raise
+            return rows
+
+
+async def announce_work(session: WriteSession) -> None:
+    """Wake the workers when this transaction commits. It only hastens: they look by themselves every few seconds."""
+    await session.execute(select(func.pg_notify(WORK_CHANNEL, "")))
+
+
+def driver_url(url: str) -> URL:
+    """A postgresql:// address for SQLAlchemy and asyncpg, libpq's `sslmode` in the driver's word."""
+    parsed = make_url(url).set(drivername="postgresql+asyncpg")
+    if "sslmode" in parsed.query:
+        query = dict(parsed.query)
+        query["ssl"] = query.pop("sslmode")
+        parsed = parsed.set(query=query)
+    return parsed

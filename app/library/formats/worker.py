@@ -1,0 +1,55 @@
+"""The process that reads one file: bytes on standard input, a JSON line and the text on standard output.
+
+    python -m app.library.formats.worker KIND DECLARED CHARACTERS SECONDS BYTES
+
+It bounds itself before it reads the file, and trusts nothing in it. Whoever starts it bounds it again from outside.
+"""
+
+import json
+import os
+import resource
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from app.library.formats.document import ExtractionError, Kind
+from app.library.formats.reading import Reader, reader
+
+
+def main(kind: str, declared: str, characters: str, seconds: str, memory: str) -> None:
+    # Before the limits: loading a library needs memory of its own, and may write its bytecode.
+    read = reader(Kind(kind), limit=int(characters))
+    with os.fdopen(os.dup(1), "wb") as output:
+        os.dup2(2, 1)  # what a library prints is not an answer
+        _limit(int(seconds), int(memory))
+        answer, text = _answer(read, declared, int(memory))
+        output.write(json.dumps(answer).encode() + b"\n" + text.encode())
+
+
+def _limit(seconds: int, memory: int) -> None:
+    for limit, value in (
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NPROC, 0),
+    ):
+        hard = resource.getrlimit(limit)[1]
+        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(limit, (bound, bound))
+
+
+def _answer(read: Reader, declared: str, memory: int) -> tuple[dict[str, Any], str]:
+    try:
+        document = asdict(read(sys.stdin.buffer.read(), declared))
+    except ExtractionError as error:
+        return {"reason": error.reason, "cause": repr(error.__cause__)}, ""
+    except MemoryError:
+        return {"reason": None, "cause": f"more than {memory} bytes"}, ""
+    except Exception as error:  # a library's fault on this file, as likely as ours
+        return {"reason": None, "cause": repr(error)}, ""
+    return document, document.pop("text")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

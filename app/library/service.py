@@ -1,0 +1,150 @@
+"""What people do to the Library. Each is one transaction; who may is asked in it, hidden looks missing (R4)."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+from app.access import grants
+from app.access.grants import Action, workspace_actions
+from app.access.rights import require
+from app.access.subject import Subject
+from app.database import Database, ReadSession, WriteSession
+from app.errors import Forbidden, InvalidInput, NotFound
+from app.library import sources, versions
+from app.library.files import FileStore
+from app.library.sources import SourceDetails, visible_sources
+from app.library.versions import FileFacts, Version, check_file_name, check_media_type
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file as it came in: the name and the media type are the person's, and are not believed."""
+
+    name: str
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The Library of one database and one file store."""
+
+    database: Database
+    files: FileStore
+
+    async def add_source(
+        self, subject: Subject, *, title: str, description: str | None, private: bool, file: NewFile
+    ) -> tuple[UUID, UUID]:
+        """A new source of the caller's own, with its first version: their ids. Needs library.manage."""
+        title, description = sources.check_title(title), sources.check_description(description)
+        async with self.database.read() as reading:
+            await require(reading, subject, Action.LIBRARY_MANAGE)
+        facts = await self._store(subject, file)
+        async with self.database.write() as session:
+            await require(session, subject, Action.LIBRARY_MANAGE)
+            source_id = await sources.add_source(
+                session, subject.workspace_id, title=title, description=description, private=private, owner=subject.id
+            )
+            version_id, _ = await versions.add_version(session, subject.workspace_id, source_id, facts)
+        return source_id, version_id
+
+    async def add_version(self, subject: Subject, source_id: UUID, file: NewFile) -> UUID:
+        """A new version of a source; the newest one's id if it is this same file already."""
+        async with self.database.read() as reading:
+            await managed_source(reading, subject, source_id)
+        facts = await self._store(subject, file)
+        async with self.database.write() as session:
+            await managed_source(session, subject, source_id)
+            version_id, _ = await versions.add_version(session, subject.workspace_id, source_id, facts)
+        return version_id
+
+    async def _store(self, subject: Subject, file: NewFile) -> FileFacts:
+        """The file is there before the row that names it: a crash in between leaves one too many, never one too few."""
+        name, media_type = check_file_name(file.name), check_media_type(file.media_type)
+        stored = await self.files.put(subject.workspace_id, file.content)
+        return FileFacts(name=name, media_type=media_type, size=stored.size, sha256=stored.sha256)
+
+    async def discard_stored_file(self, subject: Subject, version_id: UUID) -> Version:
+        """Drop a version's stored file: it is not kept from now on, and no search finds it (R20). Safe to repeat."""
+        async with self.database.write() as session:
+            version = await _visible_version(session, subject, version_id)
+            await managed_source(session, subject, version.source_id)
+            last = await versions.discard_stored_file(session, subject.workspace_id, version)
+        if last:
+            await self.files.delete(subject.workspace_id, version.sha256)
+        async with self.database.read() as reading:
+            return await _visible_version(reading, subject, version_id)
+
+    async def change_source(
+        self,
+        subject: Subject,
+        source_id: UUID,
+        *,
+        title: str | None,
+        description: str | None,
+        keep_description: bool,
+        private: bool | None,
+    ) -> None:
+        """Change what is given; `title` and `private` None, and `keep_description`, leave what is there."""
+        async with self.database.write() as session:
+            await sources.lock_source(session, subject.workspace_id, source_id)
+            source = await managed_source(session, subject, source_id)
+            await sources.change_source(
+                session,
+                subject.workspace_id,
+                source_id,
+                title=source.title if title is None else sources.check_title(title),
+                description=source.description if keep_description else sources.check_description(description),
+                private=source.private if private is None else private,
+            )
+
+    async def set_availability(self, subject: Subject, source_id: UUID, availability: str) -> None:
+        async with self.database.write() as session:
+            await managed_source(session, subject, source_id)
+            await sources.set_availability(session, subject.workspace_id, source_id, availability)
+
+    async def delete_source(self, subject: Subject, source_id: UUID) -> None:
+        """Hidden at once; what is left of it is purged by a job (R19)."""
+        async with self.database.write() as session:
+            await managed_source(session, subject, source_id)
+            await sources.mark_deleting(session, subject.workspace_id, source_id)
+
+    async def grant_access(
+        self, subject: Subject, to: str, action: Action, source_id: UUID | None, expires_at: datetime | None
+    ) -> None:
+        """An owner gives access to a source of its own, a manager to any that it sees, and to the workspace."""
+        if expires_at is not None and (expires_at.tzinfo is None or expires_at <= datetime.now(UTC)):
+            raise InvalidInput("expiresAt", "must be a moment to come, with its time zone.")
+        async with self.database.write() as session:
+            await _may_grant(session, subject, source_id)
+            await grants.grant(session, subject.workspace_id, to, action, source_id, expires_at)
+
+    async def revoke_access(self, subject: Subject, of: str, action: Action, source_id: UUID | None) -> None:
+        """Take a grant away; it counts from the next retrieval on. One that was never given is no error."""
+        async with self.database.write() as session:
+            await _may_grant(session, subject, source_id)
+            await grants.revoke(session, subject.workspace_id, of, action, source_id)
+
+
+async def _may_grant(session: WriteSession, subject: Subject, source_id: UUID | None) -> None:
+    if source_id is None:
+        await require(session, subject, Action.LIBRARY_MANAGE)
+    else:
+        await managed_source(session, subject, source_id)
+
+
+async def managed_source(session: ReadSession | WriteSession, subject: Subject, source_id: UUID) -> SourceDetails:
+    """The source, if the caller sees its details and may manage it. Raises NotFound, then Forbidden."""
+    source = (await visible_sources(session, subject, [source_id])).get(source_id)
+    if source is None:
+        raise NotFound("source")
+    if not source.owned and Action.LIBRARY_MANAGE not in await workspace_actions(session, subject):
+        raise Forbidden("Only its owner, or who holds library.manage on the workspace, may manage this source.")
+    return source
+
+
+async def _visible_version(session: ReadSession | WriteSession, subject: Subject, version_id: UUID) -> Version:
+    version = (await versions.find_versions(session, subject.workspace_id, [version_id])).get(version_id)
+    if version is None or not await visible_sources(session, subject, [version.source_id]):
+        raise NotFound("version")
+    return version

@@ -1,0 +1,67 @@
+"""A person's question as terms to look for. No character is an operator, save the double quote (SPEC R8)."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from app.words import title_key, tokens
+
+_QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\uff02", '"'))
+_PHRASE = re.compile(r'"([^"]*)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One word, or several that stand together: each lexeme with its distance from the one before (0 for the first)."""
+
+    lexemes: tuple[tuple[str, int], ...]
+
+    @property
+    def tsquery(self) -> str:
+        """The term as PostgreSQL's tsquery. A lexeme has no character that needs escaping (app/words.py)."""
+        (first, _), *rest = self.lexemes
+        return f"'{first}'" + "".join(f" <{distance}> '{lexeme}'" for lexeme, distance in rest)
+
+
+@dataclass(frozen=True)
+class Query:
+    """The terms of a question, each once, in order. No terms: nothing in it can be searched for (SPEC R13)."""
+
+    text: str
+    terms: tuple[Term, ...]
+
+    @property
+    def all_words(self) -> str:
+        """The tsquery that every term must meet; "" where there is none."""
+        return " & ".join(f"({term.tsquery})" for term in self.terms)
+
+    @cached_property
+    def title_key(self) -> bytes:
+        """What a title that is this whole question has as its key (SPEC R10)."""
+        return title_key(self.text)
+
+
+def parse(text: str) -> Query:
+    """Read a question. Every text is one: nothing raises.
+
+    A stretch in double quotes is a phrase. Outside of quotes a stretch without white space is a word, and a word with
+    punctuation inside is the phrase of its parts. A quote without a partner is punctuation. Stop words keep their
+    place in a phrase but are not looked for.
+    """
+    text = text.strip()
+    terms: list[Term | None] = []
+    outside_first = _PHRASE.split(text.translate(_QUOTES))
+    for number, stretch in enumerate(outside_first):
+        words = [stretch] if number % 2 else stretch.replace('"', " ").split()
+        terms += [_term(word) for word in words]
+    return Query(text, tuple(dict.fromkeys(term for term in terms if term is not None)))
+
+
+def _term(stretch: str) -> Term | None:
+    lexemes: list[tuple[str, int]] = []
+    last = 0
+    for position, token in enumerate(tokens(stretch), 1):
+        if token.lexeme:
+            lexemes.append((token.lexeme, position - last if lexemes else 0))
+            last = position
+    return Term(tuple(lexemes)) if lexemes else None

@@ -1,0 +1,57 @@
+"""What a server, a worker and an operator's command share: the database, the files, the worker, who decides."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from app.access.authorizers import Authorizer, DatabaseAuthorizer
+from app.access.authzen import AuthZenAuthorizer
+from app.database import Database
+from app.embedded import running
+from app.jobs.worker import Worker
+from app.knowledge_bases.service import KnowledgeBases
+from app.library.files import FileStore
+from app.library.service import Library
+from app.migrating import migrate
+from app.settings import Settings
+
+
+@dataclass(frozen=True)
+class Services:
+    """They live as long as the process, or the command."""
+
+    settings: Settings
+    database: Database
+    files: FileStore
+    library: Library
+    knowledge_bases: KnowledgeBases
+    authorizer: Authorizer
+    worker: Worker
+
+
+@asynccontextmanager
+async def open_services(settings: Settings) -> AsyncIterator[Services]:
+    """The services of these settings, on a database that has all migrations; the embedded one is started if need be."""
+    async with AsyncExitStack() as stack:
+        url = stack.enter_context(running(settings.data_dir)) if settings.embedded else str(settings.database_url)
+        await migrate(url)
+        database = Database(url, settings)
+        stack.push_async_callback(database.close)
+        files = FileStore.from_settings(settings)
+        yield Services(
+            settings=settings,
+            database=database,
+            files=files,
+            library=Library(database, files),
+            knowledge_bases=KnowledgeBases(database),
+            authorizer=_authorizer(settings, database, stack),
+            worker=Worker(database, files, settings),
+        )
+
+
+def _authorizer(settings: Settings, database: Database, stack: AsyncExitStack) -> Authorizer:
+    if settings.authzen_url is None:
+        return DatabaseAuthorizer(database)
+    service = AuthZenAuthorizer(settings)
+    stack.push_async_callback(service.aclose)
+    return service

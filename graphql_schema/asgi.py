@@ -1,0 +1,37 @@
+"""Where both halves meet: what uvicorn serves."""
+
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection
+
+from app.logs import configure_logs
+from app.sample.seeding import sample_tokens
+from app.settings import Settings
+from app.web.application import create_app
+from app.web.callers import Callers
+from app.web.graphiql import graphiql_page
+from graphql_schema.context import Context
+from graphql_schema.http import GraphQLOverHTTP
+from graphql_schema.schema import schema
+
+
+async def get_context(connection: HTTPConnection) -> Context:
+    """A fresh context for one operation. Raises Unauthenticated for a token that is not good."""
+    callers: Callers = connection.state.callers
+    caller = await callers.of(connection.scope)
+    if caller is None:
+        return Context(connection.state.services, None)
+    return Context(connection.state.services, caller.subject, caller.workspace)
+
+
+def create(settings: Settings) -> Starlette:
+    """The server of these settings."""
+    tokens = [(label, token) for _, label, token in sample_tokens(settings)] if settings.sample else []
+    page = graphiql_page(tokens=tokens) if settings.graphiql else None
+    return create_app(settings, GraphQLOverHTTP(schema, get_context, settings, page))
+
+
+def app() -> Starlette:
+    """The server of the environment's settings: uvicorn's factory."""
+    settings = Settings()
+    configure_logs(settings)
+    return create(settings)

@@ -1,0 +1,95 @@
+"""GraphQL over HTTP as one ASGI application (SPEC R21).
+
+GET for queries, POST for queries and mutations, no batches, no uploads. Statuses and media types are those of
+https://graphql.github.io/graphql-over-http/draft/; a refusal at any stage has a JSON body with `errors` whose
+`extensions.code` says why (SPEC R22).
+"""
+
+from collections.abc import Awaitable, Callable
+
+import orjson
+import structlog
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+from strawberry import Schema
+
+from app.settings import Settings
+from app.web.graphiql import Page
+from graphql_schema.http.connection import Connected
+from graphql_schema.http.negotiation import GRAPHQL_RESPONSE, JSON, response_type
+from graphql_schema.http.operations import ONE_ANSWER, QUERIES, Answer, Caller, Operations, refusal
+from graphql_schema.http.requests import BadRequest, ClientGone, read_request, request_id
+from graphql_schema.http.websocket import TransportWS
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+class GraphQLOverHTTP:
+    """The endpoint. `get_context` makes a fresh context for each operation, or raises Unauthenticated.
+
+    `page` is what a browser gets that opens the address without a query; None: no page.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        get_context: Callable[[Request], Awaitable[Caller]],
+        settings: Settings,
+        page: Page | None = None,
+    ) -> None:
+        self.operations = Operations(schema, settings)
+        self._get_context = get_context
+        self._settings = settings
+        self._page = page
+        self._websocket = TransportWS(self.operations, get_context)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+            return
+        request = Request(scope)
+        try:
+            response = await self._respond(request, receive)
+        except ClientGone:
+            log.info("client_gone", request_id=request_id(request))
+            return
+        await response(scope, receive, send)
+
+    async def _respond(self, request: Request, receive: Receive) -> Response:
+        media_type = response_type(",".join(request.headers.getlist("accept")))
+        if self._page is not None and _wants_page(request):
+            return Response(self._page.html, media_type="text/html", headers=self._page.headers)
+        try:
+            answer = await self._answer(request, receive, media_type)
+            return _response(answer, media_type or JSON)
+        except ClientGone:
+            raise
+        except Exception as error:
+            return _response(refusal(error, request_id(request)), media_type or JSON)
+
+    async def _answer(self, request: Request, receive: Receive, media_type: str | None) -> Answer:
+        if request.method not in {"GET", "POST"}:
+            raise BadRequest("Use GET or POST.", 405, {"allow": "GET, POST"})
+        if media_type is None:
+            raise BadRequest(f"The answer is {GRAPHQL_RESPONSE} or {JSON}, and Accept takes neither.", 406)
+        asked = await read_request(request, receive, self._settings.max_body_bytes)
+        async with Connected(receive):
+            context = await self._get_context(request)
+            kinds = QUERIES if request.method == "GET" else ONE_ANSWER
+            return await self.operations.run(asked, context, request_id(request), kinds)
+
+
+def _wants_page(request: Request) -> bool:
+    return (
+        request.method == "GET"
+        and "text/html" in request.headers.get("accept", "")
+        and "query" not in request.query_params
+    )
+
+
+def _response(answer: Answer, media_type: str) -> Response:
+    """A JSON client of the old kind gets 200 for whatever is about its document (section 6.4.1)."""
+    status = 200 if answer.about_the_document and media_type == JSON else answer.status
+    headers = {"content-type": f"{media_type}; charset=utf-8", "cache-control": "no-store", **answer.headers}
+    return Response(orjson.dumps(answer.body), status, headers)

@@ -1,0 +1,85 @@
+"""The DataLoaders of one operation: keys of one turn become one batch. Plain values of the product come out.
+
+Each is named x_by_y and answers in the order of its keys, with one value or one error for each. A fresh set is made
+for every operation: what one caller may see is never kept for another.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+from uuid import UUID
+
+from strawberry.dataloader import DataLoader
+
+from app.access.authorizers import Authorizer
+from app.access.grants import Action, workspace_actions
+from app.access.subject import Subject
+from app.database import Database
+from app.knowledge_bases.facts import IndexState
+from app.knowledge_bases.repository import KnowledgeBaseDetails, find_knowledge_bases
+from app.library.sources import SourceDetails, visible_sources
+from app.library.versions import Version, find_versions, latest_versions
+from app.retrieval.repository import load_scopes
+from app.retrieval.request import RetrieveRequest
+from app.retrieval.service import Answer, retrieve
+
+
+class Loaders:
+    """What one operation has loaded for one caller."""
+
+    def __init__(self, database: Database, authorizer: Authorizer, subject: Subject) -> None:
+        self._database = database
+        self._authorizer = authorizer
+        self._subject = subject
+        self.answer_by_request: DataLoader[RetrieveRequest, Answer] = _loader(self._answers)
+        self.read_check_by_source: DataLoader[UUID, bool] = _loader(self._read_checks)
+        self.source_by_id: DataLoader[UUID, SourceDetails | None] = _loader(self._sources)
+        self.version_by_id: DataLoader[UUID, Version | None] = _loader(self._versions)
+        self.latest_version_by_source: DataLoader[UUID, Version | None] = _loader(self._latest_versions)
+        self.knowledge_base_by_id: DataLoader[UUID, KnowledgeBaseDetails | None] = _loader(self._knowledge_bases)
+        self.index_by_knowledge_base: DataLoader[UUID, IndexState | None] = _loader(self._indexes)
+        self.actions_by_subject: DataLoader[Subject, frozenset[Action]] = _loader(self._actions)
+
+    async def _answers(self, requests: Sequence[RetrieveRequest]) -> Sequence[Answer | Exception]:
+        """All `retrieve` fields of the operation: one authorizer call for all their hits (R12)."""
+        return await retrieve(self._database, self._subject, requests, self.read_check_by_source.load_many)
+
+    async def _read_checks(self, source_ids: Sequence[UUID]) -> Sequence[bool]:
+        return await self._authorizer.check(self._subject, source_ids)
+
+    async def _sources(self, ids: Sequence[UUID]) -> Sequence[SourceDetails | None]:
+        async with self._database.read() as session:
+            found = await visible_sources(session, self._subject, ids)
+        return [found.get(id_) for id_ in ids]
+
+    async def _versions(self, ids: Sequence[UUID]) -> Sequence[Version | None]:
+        """A version is seen by who sees its source: that is asked again, for all of them at once."""
+        async with self._database.read() as session:
+            found = await find_versions(session, self._subject.workspace_id, ids)
+            sources = await visible_sources(session, self._subject, {v.source_id for v in found.values()})
+        seen = {id_: version for id_, version in found.items() if version.source_id in sources}
+        return [seen.get(id_) for id_ in ids]
+
+    async def _latest_versions(self, source_ids: Sequence[UUID]) -> Sequence[Version | None]:
+        async with self._database.read() as session:
+            found = await latest_versions(session, self._subject.workspace_id, source_ids)
+        return [found.get(id_) for id_ in source_ids]
+
+    async def _knowledge_bases(self, ids: Sequence[UUID]) -> Sequence[KnowledgeBaseDetails | None]:
+        async with self._database.read() as session:
+            found = await find_knowledge_bases(session, self._subject.workspace_id, ids)
+        return [found.get(id_) for id_ in ids]
+
+    async def _indexes(self, base_ids: Sequence[UUID]) -> Sequence[IndexState | None]:
+        scopes = await load_scopes(self._database, self._subject, base_ids)
+        return [scopes.indexes.get(id_) for id_ in base_ids]
+
+    async def _actions(self, subjects: Sequence[Subject]) -> Sequence[frozenset[Action]]:
+        async with self._database.read() as session:
+            return [await workspace_actions(session, subject) for subject in subjects]
+
+
+def _loader(load: Callable[[Sequence[Any]], Awaitable[Sequence[Any]]]) -> DataLoader[Any, Any]:
+    async def in_list(keys: list[Any]) -> list[Any]:
+        return list(await load(keys))
+
+    return DataLoader(load_fn=in_list)

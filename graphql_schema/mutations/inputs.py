@@ -1,0 +1,18 @@
+"""What the inputs of several mutations share."""
+
+from typing import TypeVar
+
+import strawberry
+
+from app.errors import InvalidInput
+
+Value = TypeVar("Value")
+
+
+def given(field: str, value: Value | None) -> Value | None:
+    """The value of an input field that may be left out but not be null; None where it was left out."""
+    if value is strawberry.UNSET:
+        return None
+    if value is None:
+        raise InvalidInput(field, "must not be null. Leave it out to keep what is there.")
+    return value

@@ -1,0 +1,130 @@
+"""Sources, versions, passages and grants, as a caller who may see them sees them."""
+
+from datetime import datetime
+
+import strawberry
+
+from app.access.grants import Grant, grants_of_source
+from app.inputs import parse_id
+from app.library.service import managed_source
+from app.library.sources import MAX_DESCRIPTION, MAX_TITLE, SourceDetails
+from app.library.versions import Version, list_versions
+from graphql_schema.context import Info
+from graphql_schema.types.connections import (
+    DEFAULT_FIRST,
+    After,
+    Connection,
+    First,
+    check_first,
+    page,
+    read_cursor,
+    read_number,
+)
+from graphql_schema.types.enums import Action, SourceAvailability, SourceLifecycle, VersionStatus
+
+
+@strawberry.type(name="SourceGrant", description="An action that a subject holds on a source, in force now.")
+class SourceGrantType:
+    subject: str = strawberry.field(description="`user:…`, `agent:…` or `group:…`.")
+    action: Action = strawberry.field(description="What the subject may do.")
+    expires_at: datetime | None = strawberry.field(description="Until when; null: until it is revoked.")
+
+
+@strawberry.type(
+    name="SourceVersion", description="One file of a source. Versions are numbered from 1 and never changed."
+)
+class SourceVersionType:
+    id: strawberry.ID = strawberry.field(description="The version's id; `resourceVersionId` of its hits.")
+    number: int = strawberry.field(description="1 for the first version of the source.")
+    file_name: str = strawberry.field(description="The name that the file was given, 1 to 255 characters.")
+    media_type: str = strawberry.field(
+        description="The media type that the file was given. What it holds is what counts."
+    )
+    size: int = strawberry.field(description="The file's size in bytes.")
+    sha256: str = strawberry.field(description="The sha256 of the file, 64 hexadecimal digits.")
+    kept: bool = strawberry.field(
+        description="Whether the stored file is kept. If it is not, no search finds the version."
+    )
+    status: VersionStatus = strawberry.field(description="How far the reading of the file has come.")
+    status_reason: str | None = strawberry.field(
+        description="Why it failed, or what should be known of the text; null where there is nothing to say."
+    )
+    passage_count: int = strawberry.field(description="How many passages its text has; 0 until it is INDEXED.")
+
+    @classmethod
+    def wrap(cls, version: Version) -> "SourceVersionType":
+        return cls(
+            id=strawberry.ID(str(version.id)),
+            number=version.number,
+            file_name=version.file_name,
+            media_type=version.media_type,
+            size=version.size,
+            sha256=version.sha256,
+            kept=version.kept,
+            status=VersionStatus(version.status),
+            status_reason=version.status_reason,
+            passage_count=version.passage_count,
+        )
+
+
+@strawberry.type(name="Source", description="A document of the Library, to callers who may see its details.")
+class SourceType:
+    id: strawberry.ID = strawberry.field(description="The source's id; `resourceId` of its hits.")
+    title: str = strawberry.field(description=f"The name that a person gave it, 1 to {MAX_TITLE} characters.")
+    description: str | None = strawberry.field(
+        description=f"What a person wrote of it, at most {MAX_DESCRIPTION:,} characters; null where nobody did."
+    )
+    private: bool = strawberry.field(description="Whether workspace-wide reading does not open it.")
+    owner: str = strawberry.field(description="The subject that may always read and manage it.")
+    lifecycle: SourceLifecycle = strawberry.field(description="ACTIVE for whatever a caller can see.")
+    availability: SourceAvailability = strawberry.field(description="Whether searches may find it at present.")
+
+    @classmethod
+    def wrap(cls, source: SourceDetails) -> "SourceType":
+        return cls(
+            id=strawberry.ID(str(source.id)),
+            title=source.title,
+            description=source.description,
+            private=source.private,
+            owner=source.owner,
+            lifecycle=SourceLifecycle(source.lifecycle),
+            availability=SourceAvailability(source.availability),
+        )
+
+    @strawberry.field(description="The version with the highest number, whatever its status.")
+    async def latest_version(self, info: Info) -> SourceVersionType | None:
+        version = await info.context.loaders.latest_version_by_source.load(parse_id("id", self.id))
+        return None if version is None else SourceVersionType.wrap(version)
+
+    @strawberry.field(description="All versions, the newest first.")
+    async def versions(
+        self, info: Info, first: First = DEFAULT_FIRST, after: After = None
+    ) -> Connection[SourceVersionType]:
+        limit = check_first(first)
+        before = read_number(after)
+        caller = info.context.caller
+        async with info.context.services.database.read() as session:
+            rows = await list_versions(
+                session, caller.workspace_id, parse_id("id", self.id), before=before, first=limit + 1
+            )
+        return page(rows, limit, SourceVersionType.wrap, lambda version: version.number)
+
+    @strawberry.field(
+        description="Who else holds what on the source, by subject. Only to who may manage the source: else FORBIDDEN."
+    )
+    async def grants(
+        self, info: Info, first: First = DEFAULT_FIRST, after: After = None
+    ) -> Connection[SourceGrantType] | None:
+        limit = check_first(first)
+        behind = read_cursor(after) or ""
+        caller = info.context.caller
+        source_id = parse_id("id", self.id)
+        async with info.context.services.database.read() as session:
+            await managed_source(session, caller, source_id)
+            found = await grants_of_source(session, caller.workspace_id, source_id)
+        rows = [grant for grant in found if grant.key > behind][: limit + 1]
+        return page(rows, limit, _grant, lambda grant: grant.key)
+
+
+def _grant(grant: Grant) -> SourceGrantType:
+    return SourceGrantType(subject=grant.subject, action=Action(grant.action.value), expires_at=grant.expires_at)

@@ -1,0 +1,120 @@
+"""The answer of a retrieval: plain rows, and what is drawn from them only if it is asked for."""
+
+from functools import cached_property
+
+import strawberry
+
+from app.errors import NotFound
+from app.query import Query
+from app.retrieval.repository import Hit
+from app.retrieval.service import Answer
+from app.retrieval.snippets import Snippet, TextRange, highlights, snippet
+from graphql_schema.context import Info
+from graphql_schema.types.enums import RetrievalNotice
+from graphql_schema.types.knowledge_base import IndexType
+from graphql_schema.types.library import SourceType
+
+
+@strawberry.type(name="TextRange", description="A range of a text, in Unicode code points.")
+class TextRangeType:
+    start: int = strawberry.field(description="The offset of its first code point.")
+    end: int = strawberry.field(description="The offset behind its last code point.")
+
+
+@strawberry.type(name="Snippet", description="A stretch of a passage as plain text, for a client that draws its own.")
+class SnippetType:
+    text: str = strawberry.field(description="Plain text, at most 300 code points. Escape it before it becomes HTML.")
+    highlights: list[TextRangeType] = strawberry.field(description="Where the matched words stand in `text`.")
+
+
+class _Shown:
+    """What is drawn from one hit, once, however many fields show it."""
+
+    def __init__(self, hit: Hit, query: Query) -> None:
+        self._hit = hit
+        self._query = query
+
+    @cached_property
+    def highlights(self) -> tuple[TextRange, ...]:
+        """A title hit is shown from its start: its passage was not searched for the words (R14)."""
+        return () if self._hit.by_title else highlights(self._hit.text, self._query)
+
+    @cached_property
+    def snippet(self) -> Snippet:
+        return snippet(self._hit.text, self.highlights)
+
+
+@strawberry.type(
+    name="Hit",
+    description="A passage that the caller may read. Its fields are the same whichever search found it; `rank` of a "
+    "hit found by its source's title measures title and description and is not comparable with that of other hits.",
+)
+class HitType:
+    chunk_id: strawberry.ID = strawberry.field(description="The passage's id.")
+    resource_id: strawberry.ID = strawberry.field(description="The id of its source.")
+    resource_version_id: strawberry.ID = strawberry.field(description="The id of the version whose text it is from.")
+    ordinal: int = strawberry.field(description="The passage's number in its version's text, from 0.")
+    text_hash: str = strawberry.field(description="The sha256 of `text` in UTF-8, 64 hexadecimal digits.")
+    rank: float = strawberry.field(description="How well it matches, above 0. Comparable within one search step only.")
+    text: str = strawberry.field(description="The whole passage.")
+    shown: strawberry.Private[_Shown]
+    hit: strawberry.Private[Hit]
+
+    @classmethod
+    def wrap(cls, hit: Hit, query: Query) -> "HitType":
+        return cls(
+            chunk_id=strawberry.ID(str(hit.passage_id)),
+            resource_id=strawberry.ID(str(hit.source_id)),
+            resource_version_id=strawberry.ID(str(hit.version_id)),
+            ordinal=hit.ordinal,
+            text_hash=hit.text_hash,
+            rank=hit.rank,
+            text=hit.text,
+            shown=_Shown(hit, query),
+            hit=hit,
+        )
+
+    @strawberry.field(
+        description="At most 300 characters of the passage as safe HTML: inserted as HTML it shows what was written "
+        "and runs nothing. The stretch that holds most of the matched words, or the passage's start."
+    )
+    def snippet_safe(self) -> str:
+        return self.shown.snippet.html
+
+    @strawberry.field(description="The same stretch as plain text, with the ranges of the matched words in it.")
+    def snippet(self) -> SnippetType:
+        shown = self.shown.snippet
+        return SnippetType(text=shown.text, highlights=_ranges(shown.highlights))
+
+    @strawberry.field(description="Where the matched words stand in `text`; empty where the title matched.")
+    def highlights(self) -> list[TextRangeType]:
+        return _ranges(self.shown.highlights)
+
+    @strawberry.field(description="The source of the passage.")
+    async def source(self, info: Info) -> SourceType:
+        source = await info.context.loaders.source_by_id.load(self.hit.source_id)
+        if source is None:
+            raise NotFound("source")
+        return SourceType.wrap(source)
+
+
+def _ranges(ranges: tuple[TextRange, ...]) -> list[TextRangeType]:
+    return [TextRangeType(start=range_.start, end=range_.end) for range_ in ranges]
+
+
+@strawberry.type(name="Retrieval", description="The answer to one question.")
+class RetrievalType:
+    hits: list[HitType] = strawberry.field(
+        description="Content hits first, best first; then, in the places left, sources whose title or description "
+        "match."
+    )
+    index: IndexType | None = strawberry.field(description="The index that was searched; null for the whole workspace.")
+    notice: RetrievalNotice | None = strawberry.field(description="What should be known of this answer.")
+
+    @classmethod
+    def wrap(cls, answer: Answer) -> "RetrievalType":
+        return cls(
+            hits=[HitType.wrap(hit, answer.query) for hit in answer.hits],
+            index=None if answer.index is None else IndexType.wrap(answer.index),
+            notice=None if answer.query.terms else RetrievalNotice.NO_SEARCHABLE_WORDS,
+        )
