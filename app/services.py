@@ -16,6 +16,12 @@ from app.migrating import migrate
 from app.settings import Settings
 
 
+def database_url(settings: Settings) -> str:
+    """The address of a server of one's own. It holds a password: never log it."""
+    assert settings.database_url is not None
+    return settings.database_url.get_secret_value()
+
+
 @dataclass(frozen=True)
 class Services:
     """They live as long as the process, or the command."""
@@ -33,7 +39,7 @@ class Services:
 async def open_services(settings: Settings) -> AsyncIterator[Services]:
     """The services of these settings, on a database that has all migrations; the embedded one is started if need be."""
     async with AsyncExitStack() as stack:
-        url = stack.enter_context(running(settings.data_dir)) if settings.embedded else str(settings.database_url)
+        url = stack.enter_context(running(settings.data_dir)) if settings.embedded else database_url(settings)
         await migrate(url)
         database = Database(url, settings)
         stack.push_async_callback(database.close)

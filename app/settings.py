@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 import platformdirs
-from pydantic import AliasChoices, Field, HttpUrl, PositiveFloat, PositiveInt, PostgresDsn, SecretStr, model_validator
+from pydantic import AliasChoices, Field, HttpUrl, PositiveFloat, PositiveInt, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -22,9 +22,9 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="GCTL_", frozen=True, extra="ignore", env_ignore_empty=True)
 
     # where the data is
-    database_url: Annotated[
-        PostgresDsn | None, Field(validation_alias=AliasChoices("DATABASE_URL", "database_url"))
-    ] = None
+    database_url: Annotated[SecretStr | None, Field(validation_alias=AliasChoices("DATABASE_URL", "database_url"))] = (
+        None
+    )
     data_dir: Path = Field(default_factory=_data_dir)
     database_pool_size: PositiveInt = 10
     statement_timeout_ms: PositiveInt = 5_000

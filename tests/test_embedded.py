@@ -103,7 +103,14 @@ def processes(*command: str | Path) -> list[int]:
 
 
 def servers(data_dir: Path) -> list[int]:
-    return processes("-D", (data_dir / "postgres/data").resolve())
+    found = processes("-D", (data_dir / "postgres/data").resolve())
+    return [process for process in found if parent(process) not in found]  # a new child is named as its parent at first
+
+
+def parent(process: int) -> int:
+    with suppress(OSError):
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    return 0
 
 
 def watchers(data_dir: Path) -> list[int]:

@@ -15,7 +15,7 @@ from app.errors import NotFound
 from app.inputs import parse_id
 from app.library.sources import source_exists
 from app.migrating import migrate as run_migrations
-from app.services import open_services
+from app.services import database_url, open_services
 from app.web.working import working
 
 
@@ -28,7 +28,7 @@ async def migrate() -> None:
         with running(settings.data_dir) as url:
             before, after = await run_migrations(url)
     else:
-        before, after = await run_migrations(str(settings.database_url))
+        before, after = await run_migrations(database_url(settings))
     click.echo(f"The database is at {after}." if before == after else f"Migrated from {before or 'empty'} to {after}.")
 
 

@@ -113,7 +113,7 @@ async def index_failures(
     )
     if after is not None:
         statement = statement.where(IndexFailure.source_id > after)
-    reasons = dict((await session.execute(statement)).tuples().all())
+    reasons = dict((await session.execute(statement)).all())
     seen = await visible_sources(session, subject, reasons.keys())
     return [Failure(seen[source_id], reason) for source_id, reason in reasons.items() if source_id in seen][:first]
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, and_, any_, delete, func, insert, literal, select
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import aliased
 
 from app.database import ReadSession, WriteSession
@@ -203,7 +204,7 @@ async def unreadable(session: WriteSession, workspace_id: UUID, base_id: UUID) -
     version = SourceVersion
     newest = (
         select(version.source_id, version.status, version.status_reason)
-        .distinct(version.source_id)
+        .ext(distinct_on(version.source_id))
         .join(
             KnowledgeBaseSource,
             and_(

@@ -228,7 +228,7 @@ async def mark_stale(session: WriteSession, workspace_id: UUID, base_ids: Collec
         .where(KnowledgeBase.workspace_id == workspace_id, KnowledgeBase.id.in_(base_ids), SearchIndex.state == "READY")
         .execution_options(populate_existing=True)
     )
-    for base, index in ready.tuples():
+    for base, index in ready:
         successor = await open_index(session, workspace_id, base.id)
         if successor is not None:
             # What is being built will hold what should be held; what is stale would be refused anyway.

@@ -1,7 +1,7 @@
 """Bytes to text, bounded: whatever a file holds, the server goes on.
 
-Text and Markdown in Unicode are read here, in a thread: an import of thousands starts no process. Everything that
-needs a parser or a guess is read in a process of its own, with limits on time, memory and output, without the
+Text and Markdown in Unicode are read here, in a thread: an import of thousands starts no process. What is large, or
+needs a parser or a guess, is read in a process of its own, with limits on time, memory and output, without the
 environment's secrets, killed with its group when it is late or no longer wanted.
 """
 
@@ -28,6 +28,8 @@ _ENVIRONMENT = {"PYTHONPATH": str(Path(app.__file__).parents[1])}
 # Title, description and notes beside the text; a character has at most four bytes in UTF-8.
 _MOST_BESIDE, _BYTES_A_CHARACTER = 1_000_000, 4
 _CHUNK = 1_000_000
+# Each step over a text holds Python's lock. More, and other requests would wait for tens of milliseconds.
+_MOST_HERE = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ async def extract(
 
 def _read_here(kind: Kind, content: bytes, limit: int) -> Document | None:
     """None if the file needs a process of its own."""
-    if kind not in (Kind.PLAIN, Kind.MARKDOWN):
+    if kind not in (Kind.PLAIN, Kind.MARKDOWN) or len(content) > _MOST_HERE:
         return None
     text = decode_unicode(content)
     if text is None:
@@ -89,7 +91,6 @@ async def _read_apart(kind: Kind, content: bytes, declared: str, settings: Setti
     try:
         async with asyncio.timeout(seconds):
             output = await _exchange(process, content, characters * _BYTES_A_CHARACTER + _MOST_BESIDE)
-            await process.wait()
     except TimeoutError as error:
         raise _too_slow(seconds) from error
     finally:
@@ -125,9 +126,10 @@ def _document(output: bytes, status: int | None, memory: int) -> Document:
     header, _, text = output.partition(b"\n")
     try:
         answer = json.loads(header)
+        if len(text) != answer["bytes"]:
+            raise ValueError("cut off")
         if "reason" not in answer:
-            notes = tuple(answer["notes"])
-            return Document(text.decode(), answer["title"], answer["description"], notes)
+            return Document(text.decode(), answer["title"], answer["description"], tuple(answer["notes"]))
         error = ExtractionError(answer["reason"] or _unreadable(memory))
         error.add_note(answer["cause"])
     except (ValueError, KeyError, TypeError):

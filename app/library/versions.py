@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, any_, literal, select, update
+from sqlalchemy.dialects.postgresql import distinct_on
 
 from app.database import ReadSession, WriteSession, announce_work
 from app.inputs import trimmed_text
@@ -109,7 +110,7 @@ async def latest_versions(
     """The highest-numbered version of each source, whatever its status, by the source's id."""
     rows = await session.scalars(
         select(SourceVersion)
-        .distinct(SourceVersion.source_id)
+        .ext(distinct_on(SourceVersion.source_id))
         .where(
             SourceVersion.workspace_id == workspace_id,
             SourceVersion.source_id == any_(literal(list(source_ids), ARRAY(Uuid()))),

@@ -51,13 +51,13 @@ def _text(tree: LexborHTMLParser) -> str:
         elif tag == "br" and opens:
             lines.end()
         elif tag in _CELLS and not opens:
-            lines.add(" | ", preformatted=True)
+            lines.end_cell()
         elif (apart := _APART.fullmatch(tag)) or _LINES.fullmatch(tag):
             lines.end(apart=bool(apart))
             preformatted += (1 if opens else -1) * (tag == "pre")
-            lines.mark = _MARKS.get(tag, "") if opens else ""
+            lines.mark = _MARKS.get(tag, lines.mark) if opens else ""
     lines.end()
-    return "\n".join(lines.done)
+    return "\n".join(lines.done).rstrip("\n")
 
 
 def _walk(top: LexborNode | None) -> Iterator[_Step]:
@@ -91,6 +91,11 @@ class _Lines:
 
     def add(self, text: str, preformatted: bool) -> None:
         self._pieces.append(text if preformatted else _SPACE.sub(" ", text))
+
+    def end_cell(self) -> None:
+        """Set a cell apart from the next. One that holds paragraphs has ended its line already."""
+        if self._pieces:
+            self._pieces.append(" | ")
 
     def end(self, *, apart: bool = False) -> None:
         """End the line. `apart`: an empty line follows, as between paragraphs."""

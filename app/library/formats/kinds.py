@@ -30,7 +30,8 @@ _OTHERS = (
 _REFUSED = [(re.compile(pattern), f"The file is {what}, not a document.") for pattern, what in _BINARY]
 _REFUSED += [(re.compile(pattern), reason) for pattern, reason in _OTHERS]
 
-_HTML = re.compile(rb"(?:<\?xml[^>]*>\s*)?(?:<!--(?s:.*?)-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+# Possessive: a comment could otherwise be taken to end at any later one's end, and all ways would be tried.
+_HTML = re.compile(rb"(?:<\?xml[^>]*>\s*)?(?:<!--(?s:.*?)-->\s*)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _LEADING = b"\xef\xbb\xbf\xff\xfe \t\r\n\f"
 _HEAD = 4_096
 

@@ -13,7 +13,7 @@ LONGEST_TITLE, LONGEST_DESCRIPTION = 500, 5_000  # SPEC R16
 # Longer is no front matter, and parsing it would take long.
 _MOST_FRONT_MATTER = 16_384
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.+)")
 _UNDERLINE = re.compile(r" {0,3}=+[ \t]*$")
 _FENCE = re.compile(r" {0,3}(?:```|~~~)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
@@ -63,11 +63,18 @@ def _first_heading(text: str) -> str | None:
         if _FENCE.match(line):
             fenced = not fenced
         elif not fenced and (heading := _HEADING.match(line)):
-            return _plain(heading[1])
+            return _plain(_without_closing(heading[1]))
         elif not fenced and above.strip() and _UNDERLINE.match(line):
             return _plain(above)
         above = line
     return None
+
+
+def _without_closing(heading: str) -> str:
+    """`Rules ##` is closed, `C#` is not (CommonMark, 4.2)."""
+    heading = heading.rstrip()
+    bare = heading.rstrip("#")
+    return bare if not bare or bare[-1] in " \t" else heading
 
 
 def _plain(heading: str) -> str | None:

@@ -16,7 +16,7 @@ from app.library.formats.cleaning import one_line
 from app.library.formats.document import Document, ExtractionError
 from app.library.formats.markdown import LONGEST_DESCRIPTION, LONGEST_TITLE
 
-_DAMAGED = "The DOCX file is damaged or of a kind that cannot be read. Open it, save it as DOCX and add that."
+_DAMAGED = "The DOCX file is damaged, too large or of another kind. Open it, save it as DOCX or in parts, and add that."
 _HOSTILE = "The DOCX file holds a document type definition, which no Word document does. It was not read."
 _BOMB = "The DOCX file unpacks to far more than a document holds. Save its text as a new file and add that."
 _ARCHIVE = "The file is an archive, not a document. Unpack it and add the files inside."
@@ -28,8 +28,9 @@ _OTHER_OFFICE = {
     "META-INF/container.xml": "The file is an EPUB book. Save it as HTML or PDF and add that.",
 }
 # What zipfile, lxml (SyntaxError) and python-docx say to a broken file.
-_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, SyntaxError, PackageNotFoundError)
-_BROKEN += (KeyError, ValueError, AttributeError)
+# What zipfile, lxml (SyntaxError) and python-docx say to a broken file.
+_BROKEN: tuple[type[Exception], ...] = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, SyntaxError)
+_BROKEN += (PackageNotFoundError, KeyError, ValueError, AttributeError)
 # What a document may unpack to: far more than any text, far less than what a bomb asks for.
 _MOST_UNPACKED = 200_000_000
 
@@ -59,7 +60,8 @@ def read(content: bytes) -> Document:
         title, description = document.core_properties.title, document.core_properties.comments
     except _BROKEN as error:
         raise ExtractionError(_DAMAGED) from error
-    return Document("\n".join(lines), one_line(title, LONGEST_TITLE), one_line(description, LONGEST_DESCRIPTION))
+    text = "\n".join(lines).rstrip("\n")
+    return Document(text, one_line(title, LONGEST_TITLE), one_line(description, LONGEST_DESCRIPTION))
 
 
 def _check_archive(content: bytes) -> None:

@@ -23,7 +23,7 @@ def main(kind: str, declared: str, characters: str, seconds: str, memory: str) -
         os.dup2(2, 1)  # what a library prints is not an answer
         _limit(int(seconds), int(memory))
         answer, text = _answer(read, declared, int(memory))
-        output.write(json.dumps(answer).encode() + b"\n" + text.encode())
+        output.write(json.dumps(answer | {"bytes": len(text)}).encode() + b"\n" + text)
 
 
 def _limit(seconds: int, memory: int) -> None:
@@ -39,16 +39,16 @@ def _limit(seconds: int, memory: int) -> None:
         resource.setrlimit(limit, (bound, bound))
 
 
-def _answer(read: Reader, declared: str, memory: int) -> tuple[dict[str, Any], str]:
+def _answer(read: Reader, declared: str, memory: int) -> tuple[dict[str, Any], bytes]:
     try:
         document = asdict(read(sys.stdin.buffer.read(), declared))
     except ExtractionError as error:
-        return {"reason": error.reason, "cause": repr(error.__cause__)}, ""
+        return {"reason": error.reason, "cause": repr(error.__cause__ or error)}, b""
     except MemoryError:
-        return {"reason": None, "cause": f"more than {memory} bytes"}, ""
+        return {"reason": None, "cause": f"more than {memory} bytes"}, b""
     except Exception as error:  # a library's fault on this file, as likely as ours
-        return {"reason": None, "cause": repr(error)}, ""
-    return document, document.pop("text")
+        return {"reason": None, "cause": repr(error)}, b""
+    return document, document.pop("text").encode()
 
 
 if __name__ == "__main__":
