@@ -58,6 +58,7 @@ class Database:
             self.url,
             pool_size=settings.database_pool_size,
             max_overflow=0,
+            hide_parameters=True,  # texts and queries do not belong in logs
             pool_timeout=CONNECT_SECONDS,
             connect_args={"server_settings": PLANNER | timeout, "timeout": CONNECT_SECONDS},
         )

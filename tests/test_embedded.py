@@ -217,6 +217,19 @@ def test_a_user_killed_during_the_first_start_leaves_no_server_behind(fresh: Pat
         assert ask(url, "SELECT 1") == 1
 
 
+@pytest.mark.parametrize("stage", ["new/PG_VERSION", "data/postmaster.pid"])
+def test_a_first_start_killed_as_a_whole_is_made_good_by_the_next(fresh: Path, stage: str) -> None:
+    with visitor(fresh) as only:
+        while not (fresh / "postgres" / stage).exists():
+            assert only.poll() is None
+        only.kill()
+        for program in watchers(fresh):
+            os.kill(program, signal.SIGKILL)
+    with running(fresh) as url:
+        assert ask(url, "SELECT current_database()") == "gctl"
+    assert_soon_stopped(fresh)
+
+
 def test_a_killed_watcher_is_replaced_by_the_next_user(used: Path) -> None:
     with visitor(used) as first:
         url_of(first)

@@ -58,6 +58,7 @@ def _serve(settings: Settings, shows_sample: bool) -> None:
         workers=settings.workers,
         log_config=None,
         access_log=False,
+        ws_max_size=settings.max_body_bytes,
         server_header=False,
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )

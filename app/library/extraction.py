@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,12 +105,10 @@ async def _exchange(process: Process, content: bytes, most: int) -> bytes:
     """Send the file, and read at most `most` bytes: more, and the process no longer does what it was written to do."""
     assert process.stdin is not None
     assert process.stdout is not None
-    try:
+    with suppress(ConnectionError):  # it ended early: its answer or its status says why
         process.stdin.write(content)
         await process.stdin.drain()
         process.stdin.close()
-    except ConnectionError:
-        pass  # it ended early: its answer or its status says why
     output = bytearray()
     while len(output) <= most and (chunk := await process.stdout.read(_CHUNK)):
         output += chunk
@@ -118,7 +117,8 @@ async def _exchange(process: Process, content: bytes, most: int) -> bytes:
 
 async def _end(process: Process) -> None:
     if process.returncode is None:
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it may have ended, and the loop not know yet
+            os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
 
 

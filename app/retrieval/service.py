@@ -6,7 +6,7 @@ from uuid import UUID
 
 from app.access.subject import Subject
 from app.database import Database
-from app.errors import AppError, IndexNotReady, NotFound
+from app.errors import AppError, AuthorizationUnavailable, IndexNotReady, NotFound
 from app.knowledge_bases.facts import IndexState
 from app.knowledge_bases.lifecycle import State, remedy, shown_state
 from app.query import Query, parse
@@ -16,9 +16,11 @@ from app.retrieval.request import RetrieveRequest
 # Whether each source may be served now, in order (SPEC R12): a DataLoader's load_many, or an authorizer's check.
 ReadCheck = Callable[[Sequence[UUID]], Awaitable[Sequence[bool]]]
 
-# How often the places of sources that the authorizer refused are filled with the next candidates. Each round is one
-# more search and one more batch; when the last one still meets refusals, the answer is shorter than its limit.
-REFILL_ROUNDS = 3
+# When the authorizer refused hits, their places are filled in further rounds, each one more search and one more batch.
+# A round looks at this many new candidates for each free place: one refusal costs little, and half or a tenth of the
+# candidates refused still fills the limit. When the last round leaves places free, the answer is shorter than its
+# limit, never unchecked (docs/access.md).
+REFILL_FACTORS = (2, 4, 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,22 @@ class _Pending:
     index: IndexState | None
     hits: list[Hit] = field(default_factory=list)
     settled: bool = False
+    failure: AppError | None = None
+
+    @property
+    def outcome(self) -> Answer | AppError:
+        return self.failure or Answer(self.hits, self.query, self.index)
+
+    def candidates(self, factor: int) -> int:
+        """How many hits to search for: those that were allowed stand among them again."""
+        free = self.request.limit - len(self.hits)
+        return len(self.hits) + free * factor
+
+    def serve(self, found: Sequence[Hit], asked_for: int, denied: Collection[UUID]) -> None:
+        """Keep what was allowed. Settled when that fills the limit, or nothing was refused, or no more was found."""
+        allowed = [hit for hit in found if hit.source_id not in denied]
+        self.settled = len(allowed) in (len(found), *range(self.request.limit, asked_for)) or len(found) < asked_for
+        self.hits = allowed[: self.request.limit]
 
 
 async def retrieve(

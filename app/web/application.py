@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
@@ -36,6 +36,7 @@ def create_app(settings: Settings, graphql: ASGIApp) -> Starlette:
 
     routes: list[BaseRoute] = [
         Route("/graphql", graphql),
+        WebSocketRoute("/graphql", graphql),
         Route("/healthz", healthz),
         Route("/readyz", readyz),
         Mount(STATIC_URL, StaticFiles(directory=STATIC_FOLDER)),

@@ -36,6 +36,7 @@ MAX_NESTING = 100  # of selection sets, those of fragments too
 MAX_INTROSPECTION_DEPTH = 20  # tools send a query 13 to 15 deep, whatever `max_query_depth` is
 MAX_DIRECTIVES = 50
 MAX_SELECTIONS = 5_000
+MAX_UNKNOWN = 50  # validation is thorough: it looks for what else each might have meant
 MAX_REPEATS = 1_000  # validation compares every two fields of one name at one place
 # How long the schema's own lists are taken to be: nobody knows before, and only the proportions matter.
 INTROSPECTED = {
@@ -55,6 +56,7 @@ _SAYS = {
     "aliases": "The operation has {found} aliases or more where its fragments are spread, and {limit} are allowed.",
     "directives": "The operation has {found} directives or more, and {limit} are allowed.",
     "selections": "The operation spreads out to {found} selections or more, and {limit} are allowed.",
+    "unknown": "The operation has {found} fields or more that the schema has not; after {limit} it is not looked into.",
     "repeats": "Fields of the operation repeat each other's name {found} times or more, and {limit} are allowed.",
     "introspection": "The operation may ask for {found} entries of the schema or more, and {limit} are allowed.",
 }
@@ -80,6 +82,7 @@ class Measure:
             "aliases": settings.max_query_aliases,
             "directives": MAX_DIRECTIVES,
             "selections": MAX_SELECTIONS,
+            "unknown": MAX_UNKNOWN,
             "repeats": MAX_REPEATS,
             "introspection": 2 * _full_introspection(schema),
         }
@@ -179,6 +182,7 @@ class _Walk:
             return place._replace(type=None)
         definition = self._schema.get_field(place.type, node.name.value)
         if definition is None:
+            self._add("unknown")
             return place._replace(type=None)
         times = size(node, definition, self._operation)
         type_ = get_named_type(definition.type)

@@ -132,6 +132,11 @@ class Subscription:
 SCHEMA = strawberry.Schema(query=Query, mutation=Mutation, subscription=Subscription)
 
 
+def invalid(message: str) -> dict[str, Any]:
+    """The answer to a request that holds no GraphQL request."""
+    return {"errors": [{"message": message, "extensions": {"code": "INVALID_INPUT", "retryable": False}}]}
+
+
 class Door:
     """The endpoint at /graphql, its events, and a client that talks to it in process."""
 

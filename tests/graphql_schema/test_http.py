@@ -1,6 +1,5 @@
 """GraphQL over HTTP: the right status and a typed JSON error, whatever arrives (SPEC R21, R22, R26)."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -14,9 +13,7 @@ from structlog.testing import capture_logs
 from app.settings import Settings
 from app.web.graphiql import Page
 from graphql_schema.http import Operations
-from graphql_schema.http.negotiation import is_json, response_type
-from tests.graphql_schema.door import Door, Query
-from tests.serving import serving
+from tests.graphql_schema.door import Door, Query, invalid
 
 GRAPHQL = "application/graphql-response+json"
 JSON = "application/json"
@@ -28,50 +25,6 @@ async def send(
     async with Door(max_body_bytes=2_000).client(**headers) as client:
         response = await client.request(method, address, content=body)
     return response.status_code, response.json(), dict(response.headers)
-
-
-def invalid(message: str) -> dict[str, Any]:
-    return {"errors": [{"message": message, "extensions": {"code": "INVALID_INPUT", "retryable": False}}]}
-
-
-@pytest.mark.parametrize(
-    ("accept", "expected"),
-    [
-        ("", JSON),
-        ("*/*", JSON),
-        ("application/*", JSON),
-        (JSON, JSON),
-        (GRAPHQL, GRAPHQL),
-        (f"{GRAPHQL}, {JSON}", GRAPHQL),
-        (f"{JSON}, {GRAPHQL};q=0.9", JSON),
-        (f"{GRAPHQL};q=0.9, {JSON};q=0.8", GRAPHQL),
-        (f"{GRAPHQL};q=0.5, */*;q=0.8", JSON),
-        (f"{GRAPHQL}, */*", GRAPHQL),
-        (f"{JSON};q=0, */*", GRAPHQL),
-        (f"{GRAPHQL.upper()}; charset=utf-8", GRAPHQL),
-        (f"{JSON};q=0", None),
-        (f"{GRAPHQL};q=many", None),
-        ("text/html", None),
-    ],
-)
-def test_the_answers_media_type(accept: str, expected: str | None) -> None:
-    assert response_type(accept) == expected
-
-
-@pytest.mark.parametrize(
-    ("content_type", "expected"),
-    [
-        ("application/json", True),
-        ("Application/JSON; Charset=UTF-8", True),
-        ('application/json; charset="utf-8"', True),
-        ("application/json; charset=latin-1", False),
-        ("application/graphql", False),
-        ("text/plain", False),
-        ("", False),
-    ],
-)
-def test_the_requests_media_type(content_type: str, expected: bool) -> None:
-    assert is_json(content_type) is expected
 
 
 BAD_POSTS = [
@@ -293,79 +246,6 @@ async def test_every_operation_gets_a_context_of_its_own() -> None:
     await door.post("{ viewer }")
     first, second = door.contexts
     assert first is not second
-
-
-# time, load, and clients that leave
-
-
-async def test_an_operation_that_takes_too_long_is_stopped() -> None:
-    door = Door(operation_seconds=0.05)
-    response = await door.post("{ wait viewer }")
-    assert response.status_code == 504
-    message = "The operation took too long and was stopped. Try again, or ask for less."
-    assert response.json() == {"errors": [{"message": message, "extensions": {"code": "TIMEOUT", "retryable": True}}]}
-    assert door.events.cancelled.is_set()
-
-
-async def test_more_operations_than_there_is_room_for_are_turned_away_and_room_comes_back() -> None:
-    door = Door(max_concurrent_operations=1)
-    waiting = asyncio.create_task(door.post("{ wait }"))
-    await door.events.started.wait()
-    refused = await door.post("{ viewer }")
-    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-    assert refused.json() == {
-        "errors": [
-            {"message": "The server is busy. Try again.", "extensions": {"code": "UNAVAILABLE", "retryable": True}}
-        ]
-    }
-    door.events.release.set()
-    assert (await waiting).json() == {"data": {"wait": "waited"}}
-    assert (await door.post("{ viewer }")).json() == {"data": {"viewer": "user:ada"}}
-
-
-async def test_a_client_that_hangs_up_cancels_its_operation() -> None:
-    door = Door(max_concurrent_operations=1)
-    body = b'{"query": "{ wait }"}'
-    head = (
-        "POST /graphql HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"
-        f"Authorization: Bearer ada\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    with capture_logs() as logs:
-        async with serving(door.app) as address:
-            _, writer = await asyncio.open_connection("127.0.0.1", int(address.rpartition(":")[2]))
-            writer.write(head.encode() + body)
-            await asyncio.wait_for(door.events.started.wait(), 5)
-            writer.close()
-            await asyncio.wait_for(door.events.cancelled.wait(), 5)
-        assert (await door.post("{ viewer }")).status_code == 200
-    assert [entry["event"] for entry in logs] == ["client_gone"]
-
-
-async def test_a_client_that_hangs_up_within_its_body_is_forgotten() -> None:
-    door = Door()
-    messages = [{"type": "http.request", "body": b'{"query', "more_body": True}, {"type": "http.disconnect"}]
-    sent: list[Any] = []
-
-    async def receive() -> Any:
-        return messages.pop(0)
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    headers = [(b"content-type", b"application/json")]
-    scope = {"type": "http", "method": "POST", "path": "/graphql", "query_string": b"", "headers": headers}
-    await door.endpoint(scope, receive, send)
-    assert sent == []
-
-
-async def test_a_shutdown_is_not_taken_for_a_client_that_left() -> None:
-    door = Door()
-    waiting = asyncio.create_task(door.post("{ wait }"))
-    await door.events.started.wait()
-    waiting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
-    assert door.events.cancelled.is_set()
 
 
 # the page

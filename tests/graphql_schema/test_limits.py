@@ -6,11 +6,8 @@ from typing import Any
 import pytest
 from graphql import get_introspection_query
 
-from app.errors import QueryTooComplex
 from app.settings import Settings
-from graphql_schema.errors import RequestErrors
 from graphql_schema.limits import Documents
-from graphql_schema.limits.documents import MAX_OPERATIONS, MAX_REMEMBERED_CHARACTERS
 from tests.graphql_schema.door import SCHEMA, Door
 
 
@@ -116,7 +113,7 @@ HOSTILE: dict[str, tuple[str, dict[str, Any] | None, str, str]] = {
     ),
     "directive flood": ("{ viewer " + "@skip(if: false) " * 280 + "}", None, "QUERY_TOO_COMPLEX", "280 directives"),
     "unknown directive flood": ("{ viewer " + "@x " * 900 + "}", None, "QUERY_TOO_COMPLEX", "900 directives"),
-    "unknown field flood": (repeated("nope{n}", 1_900), None, "INVALID_INPUT", "Cannot query field 'nope0'"),
+    "unknown field flood": (repeated("nope{n}", 1_900), None, "QUERY_TOO_COMPLEX", "51 fields or more that"),
     "token flood": (repeated("viewer", 100_000 // 8), None, "QUERY_TOO_COMPLEX", "more than 2000 tokens"),
     "comment flood": ("#\n" * 40_000 + "{ viewer }", None, "QUERY_TOO_COMPLEX", "more than 1000 comments"),
     "ten megabytes": ("{ viewer } #" + "x" * 10_000_000, None, "INVALID_INPUT", "larger than 1000000 bytes"),
@@ -269,48 +266,3 @@ async def test_the_token_limit_is_exact() -> None:
 async def test_the_introspection_that_every_tool_sends_is_answered(max_query_depth: int) -> None:
     answer = await data_of(STANDARD, max_query_depth=max_query_depth)
     assert answer["data"]["__schema"]["queryType"]["name"] == "Query"
-
-
-# memory
-
-
-def documents() -> Documents:
-    return Documents(SCHEMA._schema, Settings())
-
-
-def test_a_good_operation_is_remembered_by_its_text_and_name() -> None:
-    kept = documents()
-    query = "query A { viewer } query B { viewer }"
-    assert kept.operation(query, "A") is kept.operation(query, "A")
-    assert kept.operation(query, "A") is not kept.operation(query, "B")
-
-
-@pytest.mark.parametrize(
-    ("length", "same"), [(MAX_REMEMBERED_CHARACTERS, True), (MAX_REMEMBERED_CHARACTERS + 1, False)]
-)
-def test_a_long_text_is_not_kept(length: int, same: bool) -> None:
-    kept, query = documents(), "{ viewer }".ljust(length)
-    assert (kept.operation(query, None) is kept.operation(query, None)) is same
-
-
-def test_the_one_that_was_used_longest_ago_is_forgotten_first() -> None:
-    kept = documents()
-    first = kept.operation("{ a0: viewer }", None)
-    second = kept.operation("{ a1: viewer }", None)
-    for n in range(2, MAX_OPERATIONS):
-        kept.operation(f"{{ a{n}: viewer }}", None)
-    assert kept.operation("{ a0: viewer }", None) is first
-    kept.operation("{ viewer }", None)
-    assert kept.operation("{ a0: viewer }", None) is first
-    assert kept.operation("{ a1: viewer }", None) is not second
-
-
-@pytest.mark.parametrize(
-    "query", ["{", "{ nope }", "{ ...A } fragment A on Query { ...A }", repeated("a{n}: viewer", 31)]
-)
-def test_what_was_refused_is_refused_again_and_never_kept(query: str) -> None:
-    kept = documents()
-    for _ in range(2):
-        with pytest.raises((RequestErrors, QueryTooComplex)):
-            kept.operation(query, None)
-    assert len(kept._known) == 0

@@ -4,8 +4,11 @@ import asyncio
 import io
 import json
 import os
+import signal
+import sys
 import time
 import zipfile
+from asyncio.subprocess import PIPE
 from pathlib import Path
 from typing import Any
 
@@ -234,7 +237,7 @@ async def test_content_decides_then_the_declared_type_then_the_name(
 
 async def test_html() -> None:
     page = """<html><head><title> Harbour &amp;\n rules </title><meta name=Description content="What&nbsp;holds"></head>
-    <body><h2>Rig<b>ging</b></h2><p>One\n line<br>Two<script>x</script><style>y</style><!-- z --><template>t</template>
+    <body><h2>Rig<b>ging</b></h2><p>One\n line<br>Two<script>x</script><style>y</style><!-- z --><template>t</template><noscript>n</noscript>
     <ul><li>First<ul><li>Inner</ul><li>Second</ul><table><tr><th>A<td>B<tr><td>C<td>D</table><pre>a\n  b</pre>end"""
     assert await read(page) == Extracted(
         "## Rigging\n\nOne line\nTwo\n\n- First\n\n- Inner\n\n- Second\n\n| A | B |\n| C | D |\n\na\n  b\n\nend",
@@ -303,7 +306,10 @@ async def test_docx() -> None:
 def with_parts(content: bytes, parts: dict[str, bytes]) -> bytes:
     """A DOCX file with some of its parts replaced."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as target:
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as source,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as target,
+    ):
         for name in source.namelist():
             target.writestr(name, parts.get(name, source.read(name)))
     return buffer.getvalue()
@@ -340,11 +346,11 @@ LAUGHS = "<!DOCTYPE d [<!ENTITY a 'ha'>" + "".join(
 
 async def test_a_docx_that_unpacks_to_more_than_a_document() -> None:
     reason = "The DOCX file unpacks to far more than a document holds. Save its text as a new file and add that."
-    assert await refusal(bomb(250)) == reason
+    assert await refusal(bomb(201)) == reason
 
 
 async def test_a_docx_that_needs_more_memory_than_allowed() -> None:
-    assert await refusal(bomb(150)) == DAMAGED_DOCX
+    assert await refusal(bomb(100)) == DAMAGED_DOCX
 
 
 @pytest.mark.parametrize("padding", [0, 5_000])
@@ -419,10 +425,14 @@ async def test_a_pdf_that_is_only_a_beginning() -> None:
 
 
 async def test_json_that_needs_more_memory_than_allowed() -> None:
-    assert await refusal("[" + "[]," * 10_000_000 + "[]]", "a.json") == (
-        "The file cannot be read: it is damaged, or reading it takes more than 400 MB of memory. "
+    limited = Settings(extraction_memory_bytes=150_000_000)
+    with pytest.raises(ExtractionError) as caught:
+        await extract(b"[" + b"[]," * 3_000_000 + b"[]]", media_type=None, file_name="a.json", settings=limited)
+    assert caught.value.reason == (
+        "The file cannot be read: it is damaged, or reading it takes more than 150 MB of memory. "
         "Save it again, or split it, and add the new file."
     )
+    assert caught.value.__notes__ == ["more than 150000000 bytes"]
 
 
 async def test_json_nested_too_deeply() -> None:
@@ -483,6 +493,16 @@ async def test_a_reader_no_longer_wanted_is_gone_and_never_knew_our_secrets(monk
 async def test_a_large_text_is_read_whole() -> None:
     text = "é" * 3_000_000
     assert (await extract(text.encode(), media_type=None, file_name="", settings=Settings())).text == text
+
+
+async def test_a_reader_whose_parent_is_gone_ends_by_itself() -> None:
+    arguments = ["-m", "app.library.formats.worker", "text/html", "", "1000", "1", "400000000"]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *arguments, stdin=PIPE, stdout=PIPE, cwd=Path(__file__).parents[2]
+    )
+    output, _ = await process.communicate(b"<div>" * 1_000_000)
+    assert output == b""
+    assert process.returncode == -signal.SIGXCPU
 
 
 async def test_text_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,6 +85,21 @@ def test_a_heading_goes_with_the_headings_above_it() -> None:
     assert passages(f"{before}\n\n{after}") == [before, after]
 
 
+def test_a_heading_is_not_left_behind_by_the_deeper_one_under_it() -> None:
+    text = f"{words(73)}\n\n# Title of all\n\n## Section\n\n{words(120)}"
+    assert passages(text)[0] == f"{words(73)}\n\n# Title of all\n\n## Section\n\n{words(73)}"
+
+
+def test_a_sentence_that_is_a_heading_is_no_place_to_cut() -> None:
+    text = f"{words(72)}\n\n# These rules hold for all.\n{words(120)}"
+    assert passages(text)[0] == f"{words(72)}\n\n# These rules hold for all.\n{words(73)}"
+
+
+def test_a_rule_under_a_wrapped_paragraph_makes_no_heading_of_its_last_line() -> None:
+    first, second = f"{words(80)}\nlast line\n---", words(100)
+    assert passages(f"{first}\n\n{second}") == [first, second]
+
+
 def test_a_heading_under_one_of_its_own_level_begins_a_passage() -> None:
     assert passages("# a\n" * 160) == ["\n".join(["# a"] * 76), "\n".join(["# a"] * 84)]
 

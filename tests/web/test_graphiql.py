@@ -19,8 +19,11 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
+from app.settings import Settings
 from app.web import build
 from app.web.graphiql import STATIC_FOLDER, STATIC_URL, graphiql_page
+from graphql_schema.limits import Documents
+from graphql_schema.schema import schema
 from tests.graphql_schema.door import Door
 from tests.serving import serving
 
@@ -82,6 +85,12 @@ def test_nothing_given_to_the_page_can_leave_its_attribute() -> None:
     attribute = re.search(r'data-tokens="([^"]*)"', page.html)
     assert attribute
     assert json.loads(unescape(attribute[1])) == [{"label": 'Ada "<b>"', "token": "t'&"}]
+
+
+@pytest.mark.parametrize("example", re.findall("`(#[^`]+)`", (STATIC_FOLDER / "graphiql.js").read_text()))
+def test_the_examples_fit_the_schema(example: str) -> None:
+    documents = Documents(schema._schema, Settings())
+    assert documents.operation(example, None).cost.total({}) > 0
 
 
 # the build

@@ -1,0 +1,103 @@
+"""How many statements an operation takes (SPEC R12, HOUSE: the path of a retrieve)."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import pytest_asyncio
+from sqlalchemy import Engine, event
+from sqlalchemy.pool import Pool
+
+from app.settings import Settings
+from graphql_schema.asgi import create
+from tests.serving import serving
+from tests.world import World
+
+HITS = "hits { chunkId snippetSafe rank text highlights { start } source { title description } }"
+TRANSACTION = ("BEGIN", "COMMIT", "ROLLBACK", "SET ")
+
+
+class Statements(list[str]):
+    """The statements that were sent to the database, but for those that open and close transactions."""
+
+    def hear(self, statement: str) -> None:
+        if not statement.lstrip().upper().startswith(TRANSACTION):
+            self.append(statement)
+
+
+@contextmanager
+def listening() -> Iterator[Statements]:
+    """Hear every statement on connections that are opened from now on."""
+    statements = Statements()
+
+    def on_driver(connection: Any, _: object) -> None:
+        connection.driver_connection.add_query_logger(lambda record: statements.hear(record.query))
+
+    def on_engine(*arguments: Any) -> None:  # what SQLAlchemy prepares, the driver does not log
+        statements.hear(arguments[2])
+
+    event.listen(Pool, "connect", on_driver)
+    event.listen(Engine, "before_cursor_execute", on_engine)
+    try:
+        yield statements
+    finally:
+        event.remove(Pool, "connect", on_driver)
+        event.remove(Engine, "before_cursor_execute", on_engine)
+
+
+@pytest_asyncio.fixture
+async def heard(world: World, settings: Settings) -> AsyncIterator[Statements]:
+    """The world's callers talk to a server of its own, whose statements are heard."""
+    with listening() as statements:
+        async with serving(create(settings)) as address:
+            world.address = address
+            await world.reader.ask("{ viewer { subject } }")
+            yield statements
+
+
+async def test_one_retrieve_with_50_hits_and_1000_source_ids_takes_four_statements(
+    world: World, heard: Statements
+) -> None:
+    for number in range(40):
+        await world.add(f"Log {number}", f"Rigging of pier {number} was checked.")
+    for number in range(12):
+        await world.add(f"Rigging list {number}", "Shackles.")
+    base = await world.knowledge_base(*world.sources)
+    ids = [*world.sources.values(), *(str(uuid4()) for _ in range(1_000 - len(world.sources)))]
+    heard.clear()
+    found = await world.reader.ask(
+        "query ($kb: ID, $ids: [ID!]) { retrieve(knowledgeBaseId: $kb, query: "
+        f'"rigging", limit: 50, sourceIds: $ids) {{ index {{ state }} {HITS} }} }}',
+        kb=base,
+        ids=ids,
+    )
+    assert len(found["retrieve"]["hits"]) == 50
+    # the index and the caller's rights; content and titles; the read checks; the sources
+    assert len(heard) == 4, heard
+
+
+@pytest.mark.parametrize(("aliases", "statements"), [(1, 4), (10, 13)])
+async def test_aliases_share_all_but_their_searches(
+    world: World, heard: Statements, aliases: int, statements: int
+) -> None:
+    await world.add("Log", "Rigging was checked.")
+    base = await world.knowledge_base("Log")
+    heard.clear()
+    fields = [
+        f'a{n}: retrieve(knowledgeBaseId: "{base}", query: "rigging", limit: {n + 1}) {{ {HITS} }}'
+        for n in range(aliases)
+    ]
+    found = await world.reader.ask(f"{{ {' '.join(fields)} }}")
+    assert [len(answer["hits"]) for answer in found.values()] == [1] * aliases
+    assert len(heard) == statements, heard
+
+
+async def test_equal_questions_of_one_operation_are_asked_once(world: World, heard: Statements) -> None:
+    await world.add("Log", "Rigging was checked.")
+    heard.clear()
+    question = 'retrieve(query: "rigging") { hits { chunkId } }'
+    found = await world.reader.ask(f"{{ a: {question} b: {question} }}")
+    assert found["a"] == found["b"]
+    assert len(heard) == 3, heard
