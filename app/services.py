@@ -36,8 +36,11 @@ class Services:
 
 
 @asynccontextmanager
-async def open_services(settings: Settings) -> AsyncIterator[Services]:
-    """The services of these settings, on a database that has all migrations; the embedded one is started if need be."""
+async def open_services(settings: Settings, authorizer: Authorizer | None = None) -> AsyncIterator[Services]:
+    """The services of these settings, on a database that has all migrations; the embedded one is started if need be.
+
+    `authorizer` decides in place of the one that the settings name; whoever made it closes it.
+    """
     async with AsyncExitStack() as stack:
         url = stack.enter_context(running(settings.data_dir)) if settings.embedded else database_url(settings)
         await migrate(url)
@@ -50,7 +53,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             files=files,
             library=Library(database, files),
             knowledge_bases=KnowledgeBases(database),
-            authorizer=_authorizer(settings, database, stack),
+            authorizer=authorizer or _authorizer(settings, database, stack),
             worker=Worker(database, files, settings),
         )
 

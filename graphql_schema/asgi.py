@@ -3,6 +3,7 @@
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 
+from app.access.authorizers import Authorizer
 from app.logs import configure_logs
 from app.sample.seeding import sample_tokens
 from app.settings import Settings
@@ -23,11 +24,11 @@ async def get_context(connection: HTTPConnection) -> Context:
     return Context(connection.state.services, caller.subject, caller.workspace)
 
 
-def create(settings: Settings) -> Starlette:
-    """The server of these settings."""
+def create(settings: Settings, authorizer: Authorizer | None = None) -> Starlette:
+    """The server of these settings; `authorizer` decides in place of the one that they name."""
     tokens = [(label, token) for _, label, token in sample_tokens(settings)] if settings.sample else []
     page = graphiql_page(tokens=tokens) if settings.graphiql else None
-    return create_app(settings, GraphQLOverHTTP(schema, get_context, settings, page))
+    return create_app(settings, GraphQLOverHTTP(schema, get_context, settings, page), authorizer)
 
 
 def app() -> Starlette:

@@ -30,6 +30,11 @@ class Context:
             raise Unauthenticated("This needs a token: send the header `Authorization: Bearer …`.")
         return self.subject
 
+    def abandon(self) -> None:
+        """Nobody waits for this operation any more: stop what it is still loading."""
+        if self.subject is not None:
+            self.loaders.abandon()
+
     def renew(self) -> None:
         """Forget what was loaded: after a write, so that its answer shows what it wrote."""
         self.loaders = Loaders(self.services.database, self.services.authorizer, self.caller)

@@ -4,6 +4,7 @@ Each is named x_by_y and answers in the order of its keys, with one value or one
 for every operation: what one caller may see is never kept for another.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from uuid import UUID
@@ -30,14 +31,15 @@ class Loaders:
         self._database = database
         self._authorizer = authorizer
         self._subject = subject
-        self.answer_by_request: DataLoader[RetrieveRequest, Answer] = _loader(self._answers)
-        self.read_check_by_source: DataLoader[UUID, bool] = _loader(self._read_checks)
-        self.source_by_id: DataLoader[UUID, SourceDetails | None] = _loader(self._sources)
-        self.version_by_id: DataLoader[UUID, Version | None] = _loader(self._versions)
-        self.latest_version_by_source: DataLoader[UUID, Version | None] = _loader(self._latest_versions)
-        self.knowledge_base_by_id: DataLoader[UUID, KnowledgeBaseDetails | None] = _loader(self._knowledge_bases)
-        self.index_by_knowledge_base: DataLoader[UUID, IndexState | None] = _loader(self._indexes)
-        self.actions_by_subject: DataLoader[Subject, frozenset[Action]] = _loader(self._actions)
+        self._batches: set[asyncio.Task[Any]] = set()
+        self.answer_by_request: DataLoader[RetrieveRequest, Answer] = self._loader(self._answers)
+        self.read_check_by_source: DataLoader[UUID, bool] = self._loader(self._read_checks)
+        self.source_by_id: DataLoader[UUID, SourceDetails | None] = self._loader(self._sources)
+        self.version_by_id: DataLoader[UUID, Version | None] = self._loader(self._versions)
+        self.latest_version_by_source: DataLoader[UUID, Version | None] = self._loader(self._latest_versions)
+        self.knowledge_base_by_id: DataLoader[UUID, KnowledgeBaseDetails | None] = self._loader(self._knowledge_bases)
+        self.index_by_knowledge_base: DataLoader[UUID, IndexState | None] = self._loader(self._indexes)
+        self.actions_by_subject: DataLoader[Subject, frozenset[Action]] = self._loader(self._actions)
 
     async def _answers(self, requests: Sequence[RetrieveRequest]) -> Sequence[Answer | Exception]:
         """All `retrieve` fields of the operation: one authorizer call for all their hits (R12)."""
@@ -77,9 +79,17 @@ class Loaders:
         async with self._database.read() as session:
             return [await workspace_actions(session, subject) for subject in subjects]
 
+    def abandon(self) -> None:
+        """Stop the batches that are still running. Each is a task of its own, which outlives whoever waited for it."""
+        for batch in self._batches:
+            batch.cancel()
 
-def _loader(load: Callable[[Sequence[Any]], Awaitable[Sequence[Any]]]) -> DataLoader[Any, Any]:
-    async def in_list(keys: list[Any]) -> list[Any]:
-        return list(await load(keys))
+    def _loader(self, load: Callable[[Sequence[Any]], Awaitable[Sequence[Any]]]) -> DataLoader[Any, Any]:
+        async def batch(keys: list[Any]) -> list[Any]:
+            task = asyncio.current_task()
+            assert task is not None
+            self._batches.add(task)
+            task.add_done_callback(self._batches.discard)
+            return list(await load(keys))
 
-    return DataLoader(load_fn=in_list)
+        return DataLoader(load_fn=batch)

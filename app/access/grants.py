@@ -129,14 +129,24 @@ def _column(subject: str, action: Action, source_id: UUID | None) -> Instrumente
     return columns[action]
 
 
-async def grants_of_source(session: ReadSession, workspace_id: UUID, source_id: UUID) -> Sequence[Grant]:
-    """The live grants on a source, in the order of their `key`. Expired ones are not listed."""
+async def grants_of_source(
+    session: ReadSession, workspace_id: UUID, source_id: UUID, *, after: str, first: int
+) -> Sequence[Grant]:
+    """At most `first` live grants on a source, in the order of their `key`, behind `after` ("": from the start).
+
+    Expired ones are not listed, nor what an owner has by owning.
+    """
+    by_subject = SourceGrant.subject.collate("C")  # by code points, as Python compares keys
     rows = await session.scalars(
-        select(SourceGrant).where(
+        select(SourceGrant)
+        .where(
             SourceGrant.workspace_id == workspace_id,
             SourceGrant.source_id == source_id,
             or_(*(live(column) for column in _SOURCE_COLUMNS.values())),
+            by_subject >= after.partition(" ")[0],
         )
+        .order_by(by_subject)
+        .limit(first + 1)  # each row holds a grant, and at most the first row's grants are all before `after`
     )
     now = datetime.now(UTC)
     found = [
@@ -145,7 +155,7 @@ async def grants_of_source(session: ReadSession, workspace_id: UUID, source_id: 
         for action, until in _held(row).items()
         if until is not None and until > now
     ]
-    return sorted(found, key=lambda grant: grant.key)
+    return sorted((grant for grant in found if grant.key > after), key=lambda grant: grant.key)[:first]
 
 
 def _held(row: SourceGrant) -> dict[Action, datetime | None]:

@@ -81,10 +81,13 @@ class KnowledgeBases:
             await repository.add_sources(session, subject.workspace_id, base_id, source_ids)
 
     async def remove_sources(self, subject: Subject, base_id: UUID, source_ids: Collection[UUID]) -> None:
-        """The knowledge base should hold these no longer. Ids that it does not hold are no error."""
+        """The knowledge base should hold these no longer. Ids that it does not hold are no error, and nor are those
+        of sources that the caller may not see: it does not hold them for this caller (R4).
+        """
+        _check_count(source_ids)
         async with self._managing(subject, base_id) as session:
-            _check_count(source_ids)
-            await repository.remove_sources(session, subject.workspace_id, base_id, source_ids)
+            seen = await visible_sources(session, subject, source_ids)
+            await repository.remove_sources(session, subject.workspace_id, base_id, seen.keys())
 
     async def request_work(self, subject: Subject, base_id: UUID, work: Work) -> UUID:
         """Ask for a refresh, a rebuild or a repair; the id of the index that it concerns (see work.py)."""

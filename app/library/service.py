@@ -89,6 +89,8 @@ class Library:
         async with self.database.write() as session:
             await sources.lock_source(session, subject.workspace_id, source_id)
             source = await managed_source(session, subject, source_id)
+            if private is False:
+                _may_open(source)
             await sources.change_source(
                 session,
                 subject.workspace_id,
@@ -113,11 +115,12 @@ class Library:
         self, subject: Subject, to: str, action: Action, source_id: UUID | None, expires_at: datetime | None
     ) -> None:
         """An owner gives access to a source of its own, a manager to any that it sees, and to the workspace."""
-        if expires_at is not None and (expires_at.tzinfo is None or expires_at <= datetime.now(UTC)):
-            raise InvalidInput("expiresAt", "must be a moment to come, with its time zone.")
+        until = None if expires_at is None else _moment_to_come(expires_at)
         async with self.database.write() as session:
-            await _may_grant(session, subject, source_id)
-            await grants.grant(session, subject.workspace_id, to, action, source_id, expires_at)
+            source = await _may_grant(session, subject, source_id)
+            if source is not None and action in (Action.SOURCE_READ, Action.SOURCE_CONTENT):
+                _may_open(source)
+            await grants.grant(session, subject.workspace_id, to, action, source_id, until)
 
     async def revoke_access(self, subject: Subject, of: str, action: Action, source_id: UUID | None) -> None:
         """Take a grant away; it counts from the next retrieval on. One that was never given is no error."""
@@ -126,11 +129,29 @@ class Library:
             await grants.revoke(session, subject.workspace_id, of, action, source_id)
 
 
-async def _may_grant(session: WriteSession, subject: Subject, source_id: UUID | None) -> None:
-    if source_id is None:
-        await require(session, subject, Action.LIBRARY_MANAGE)
-    else:
-        await managed_source(session, subject, source_id)
+def _moment_to_come(expires_at: datetime) -> datetime:
+    """`expires_at` in UTC. Raises InvalidInput for what is past, has no time zone, or is beyond the year 9999."""
+    try:
+        until = None if expires_at.tzinfo is None else expires_at.astimezone(UTC)
+    except OverflowError:
+        until = None
+    if until is None or until <= datetime.now(UTC):
+        raise InvalidInput("expiresAt", "must be a moment to come, with its time zone.")
+    return until
+
+
+async def _may_grant(session: WriteSession, subject: Subject, source_id: UUID | None) -> SourceDetails | None:
+    """The source that the grant is on, if it is on one. Raises NotFound and Forbidden."""
+    if source_id is not None:
+        return await managed_source(session, subject, source_id)
+    await require(session, subject, Action.LIBRARY_MANAGE)
+    return None
+
+
+def _may_open(source: SourceDetails) -> None:
+    """Managing opens no private source (R3), so neither may a manager open to itself, or to all, one it can't read."""
+    if source.private and not source.readable:
+        raise Forbidden("Only who may read this private source may open it to others.")
 
 
 async def managed_source(session: ReadSession | WriteSession, subject: Subject, source_id: UUID) -> SourceDetails:

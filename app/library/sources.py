@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, ColumnElement, Select, Uuid, and_, any_, cast, literal, or_, select, update
+from sqlalchemy import ARRAY, ColumnElement, Select, Uuid, and_, any_, cast, func, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import TSQUERY, insert
 
-from app.access.admission import SUBJECTS, WORKSPACE_ID, holds_open_read, source_grants, visible
+from app.access.admission import SUBJECTS, WORKSPACE_ID, holds_open_read, readable, source_grants, visible
 from app.access.subject import Subject
 from app.database import ReadSession, WriteSession, announce_work
 from app.inputs import clean_text, trimmed_text
@@ -22,7 +22,10 @@ MAX_DESCRIPTION = 5_000
 
 @dataclass(frozen=True, slots=True)
 class SourceDetails:
-    """What a caller who may see a source's details sees. `owned`: the caller, or one of its groups, is the owner."""
+    """What a caller who may see a source's details sees.
+
+    `owned`: the caller, or one of its groups, is the owner. `readable`: it may read the content too (R2, R3).
+    """
 
     id: UUID
     title: str
@@ -32,6 +35,7 @@ class SourceDetails:
     lifecycle: str
     availability: str
     owned: bool
+    readable: bool
 
 
 def check_title(title: str) -> str:
@@ -49,6 +53,7 @@ def check_description(description: str | None) -> str | None:
 def _visible_sources(*conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
     """The sources of the workspace whose details the caller may see now (R4). A DELETING one is seen by nobody."""
     granted = source_grants()
+    private, open_read = Source.private.expression, select(holds_open_read()).scalar_subquery()
     return (
         select(
             Source.id,
@@ -59,12 +64,13 @@ def _visible_sources(*conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...
             Source.lifecycle,
             Source.availability,
             (Source.owner == any_(SUBJECTS)).label("owned"),
+            func.coalesce(readable(private, granted, open_read), False).label("readable"),
         )
         .outerjoin(granted, and_(granted.c.workspace_id == Source.workspace_id, granted.c.source_id == Source.id))
         .where(
             Source.workspace_id == WORKSPACE_ID,
             Source.lifecycle == "ACTIVE",
-            visible(Source.private.expression, granted, select(holds_open_read()).scalar_subquery()),
+            visible(private, granted, open_read),
             *conditions,
         )
         .order_by(Source.id)

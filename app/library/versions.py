@@ -85,6 +85,9 @@ async def _newest(session: WriteSession, workspace_id: UUID, source_id: UUID) ->
 
 async def discard_stored_file(session: WriteSession, workspace_id: UUID, version: Version) -> bool:
     """The version is not kept from now on (R20). Returns whether no other kept version has its file."""
+    # What admission asks of the source's versions is written by one transaction at a time: without the lock this one
+    # could write an older `private` over a change that is being committed.
+    await lock_source(session, workspace_id, version.source_id)
     of_workspace = SourceVersion.workspace_id == workspace_id
     await session.execute(update(SourceVersion).where(of_workspace, SourceVersion.id == version.id).values(kept=False))
     await keep_access_in_step(session, workspace_id, version.source_id)

@@ -1,7 +1,7 @@
 """One operation's retrievals, from checked requests to hits that may be served."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from app.access.subject import Subject
@@ -16,10 +16,9 @@ from app.retrieval.request import RetrieveRequest
 # Whether each source may be served now, in order (SPEC R12): a DataLoader's load_many, or an authorizer's check.
 ReadCheck = Callable[[Sequence[UUID]], Awaitable[Sequence[bool]]]
 
-# When the authorizer refused hits, their places are filled in further rounds, each one more search and one more batch.
-# A round looks at this many new candidates for each free place: one refusal costs little, and half or a tenth of the
-# candidates refused still fills the limit. When the last round leaves places free, the answer is shorter than its
-# limit, never unchecked (docs/access.md).
+# The places of hits that the authorizer refused are filled in further rounds, each one more search and one more batch.
+# A round looks at this many new candidates for each free place: a single refusal costs little, and a limit is filled
+# even where nine in ten are refused. What the last round leaves free stays free (docs/access.md).
 REFILL_FACTORS = (2, 4, 8)
 
 
@@ -34,11 +33,15 @@ class Answer:
 
 @dataclass
 class _Pending:
+    """A request on its way. `found` are the round's candidates, at most `wanted`; `hits` those that a check allowed."""
+
     request: RetrieveRequest
     query: Query
     index_id: UUID
     index: IndexState | None
-    hits: list[Hit] = field(default_factory=list)
+    wanted: int = 0
+    found: Sequence[Hit] = ()
+    hits: Sequence[Hit] = ()
     settled: bool = False
     failure: AppError | None = None
 
@@ -46,31 +49,37 @@ class _Pending:
     def outcome(self) -> Answer | AppError:
         return self.failure or Answer(self.hits, self.query, self.index)
 
-    def candidates(self, factor: int) -> int:
-        """How many hits to search for: those that were allowed stand among them again."""
+    def widen(self, factor: int) -> None:
+        """Want what was allowed so far, which is found again, and `factor` candidates for each free place."""
         free = self.request.limit - len(self.hits)
-        return len(self.hits) + free * factor
+        self.wanted = len(self.hits) + factor * free
 
-    def serve(self, found: Sequence[Hit], asked_for: int, denied: Collection[UUID]) -> None:
-        """Keep what was allowed. Settled when that fills the limit, or nothing was refused, or no more was found."""
-        allowed = [hit for hit in found if hit.source_id not in denied]
-        self.settled = len(allowed) in (len(found), *range(self.request.limit, asked_for)) or len(found) < asked_for
+    def serve(self, denied: Collection[UUID]) -> None:
+        """Keep what was allowed, of the source list (R12). Settled when that fills the limit, or there is no more."""
+        listed = self.request.source_ids
+        allowed = [h for h in self.found if h.source_id not in denied and (listed is None or h.source_id in listed)]
         self.hits = allowed[: self.request.limit]
+        self.settled = len(self.hits) == self.request.limit or len(self.found) < self.wanted
+
+    def fail(self, error: AppError) -> None:
+        """Undecided: no hit is served. A request that found nothing has nothing to decide (R12)."""
+        self.hits = ()
+        self.settled = True
+        self.failure = error if self.found else None
 
 
 async def retrieve(
     database: Database, subject: Subject, requests: Sequence[RetrieveRequest], read_check: ReadCheck
 ) -> list[Answer | AppError]:
-    """One answer or error for each request, in order. A refused knowledge base fails its own request alone.
-
-    Raises what concerns all of them: AuthorizationUnavailable, and the database's errors.
+    """One answer or error for each request, in order: a refused knowledge base fails its own request alone, an
+    authorizer that cannot decide those that have hits. The database's errors are raised: they concern all.
     """
     bases = {request.knowledge_base_id for request in requests if request.knowledge_base_id is not None}
     scopes = await load_scopes(database, subject, bases)
     outcomes = [_scoped(subject, request, scopes) for request in requests]
     pending = [outcome for outcome in outcomes if isinstance(outcome, _Pending)]
     await _find_and_check(database, subject, scopes.open_read, pending, read_check)
-    return [Answer(o.hits, o.query, o.index) if isinstance(o, _Pending) else o for o in outcomes]
+    return [outcome.outcome if isinstance(outcome, _Pending) else outcome for outcome in outcomes]
 
 
 def _scoped(subject: Subject, request: RetrieveRequest, scopes: Scopes) -> _Pending | AppError:
@@ -92,20 +101,26 @@ async def _find_and_check(
 ) -> None:
     """Search, then ask for all hits of all requests at once; where a refusal freed places, search again."""
     denied: set[UUID] = set()
-    for _ in range(1 + REFILL_ROUNDS):
-        open_requests = [p for p in pending if not p.settled]
-        if not open_requests:
-            return
-        for p in open_requests:
-            p.hits = await _search(database, subject, open_read, p, denied)
-        sources = list(dict.fromkeys(hit.source_id for p in open_requests for hit in p.hits))
+    for factor in (1, *REFILL_FACTORS):
+        unsettled = [p for p in pending if not p.settled]
+        for p in unsettled:
+            p.widen(factor)
+            p.found = await _search(database, subject, open_read, p, denied)
+        await _check(unsettled, denied, read_check)
+
+
+async def _check(unsettled: Sequence[_Pending], denied: set[UUID], read_check: ReadCheck) -> None:
+    """One batch for a round. What is refused goes into `denied`, for all requests and all later rounds."""
+    sources = list(dict.fromkeys(hit.source_id for p in unsettled for hit in p.found))
+    try:
         allowed = await read_check(sources) if sources else []
-        denied.update(source for source, may in zip(sources, allowed, strict=True) if not may)
-        for p in open_requests:
-            full = len(p.hits) == p.request.limit
-            served = [hit for hit in p.hits if hit.source_id not in denied]
-            p.settled = len(served) == len(p.hits) or not full
-            p.hits = served
+    except AuthorizationUnavailable as error:
+        for p in unsettled:
+            p.fail(error)
+        return
+    denied.update(source for source, may in zip(sources, allowed, strict=True) if may is not True)
+    for p in unsettled:
+        p.serve(denied)
 
 
 async def _search(database: Database, subject: Subject, open_read: bool, p: _Pending, denied: set[UUID]) -> list[Hit]:
@@ -115,7 +130,7 @@ async def _search(database: Database, subject: Subject, open_read: bool, p: _Pen
         index_id=p.index_id,
         open_read=open_read,
         query=p.query,
-        limit=p.request.limit,
+        limit=p.wanted,
         source_ids=p.request.source_ids,
         denied=denied,
     )

@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from app.access.authorizers import Authorizer
 from app.access.tokens import TokenVerifier
 from app.services import open_services
 from app.settings import Settings
@@ -21,13 +22,16 @@ from app.web.requests import RequestLog
 from app.web.working import working
 
 
-def create_app(settings: Settings, graphql: ASGIApp) -> Starlette:
-    """The whole server of these settings. `graphql` finds `services` and `callers` in its scope's state."""
+def create_app(settings: Settings, graphql: ASGIApp, authorizer: Authorizer | None = None) -> Starlette:
+    """The whole server of these settings. `graphql` finds `services` and `callers` in its scope's state.
+
+    `authorizer` decides in place of the one that the settings name.
+    """
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[Mapping[str, Any]]:
         async with AsyncExitStack() as stack:
-            services = await stack.enter_async_context(open_services(settings))
+            services = await stack.enter_async_context(open_services(settings, authorizer))
             verifier = TokenVerifier(settings)
             stack.push_async_callback(verifier.aclose)
             if settings.worker_in_server:

@@ -51,6 +51,9 @@ class Caller(Protocol):
     @property
     def subject(self) -> Subject | None: ...
 
+    def abandon(self) -> None:
+        """Stop what the operation left running: it has ended, in time or not, or its client is gone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -109,6 +112,8 @@ class Operations:
                     yield _answer(event, request_id)
         except Exception as error:  # the source of the events fails as itself, not as a result
             yield refusal(error, request_id)
+        finally:
+            context.abandon()
 
     def prepare(self, request: OperationRequest, context: Caller, kinds: Collection[OperationType]) -> Operation:
         """The operation, if this caller may run it with these variables. Raises RequestErrors or an AppError.
@@ -136,6 +141,8 @@ class Operations:
                 result = await self._execute(operation, request, context)
         except Exception as error:
             return refusal(error, request_id)
+        finally:
+            context.abandon()
         return _answer(result, request_id)
 
     async def _execute(self, operation: Operation, request: OperationRequest, context: Caller) -> ExecutionResult:

@@ -5,7 +5,7 @@ from datetime import datetime
 import strawberry
 
 from app.access.grants import Grant, grants_of_source
-from app.inputs import parse_id
+from app.inputs import clean_text, parse_id
 from app.library.service import managed_source
 from app.library.sources import MAX_DESCRIPTION, MAX_TITLE, SourceDetails
 from app.library.versions import Version, list_versions
@@ -116,13 +116,12 @@ class SourceType:
         self, info: Info, first: First = DEFAULT_FIRST, after: After = None
     ) -> Connection[SourceGrantType] | None:
         limit = check_first(first)
-        behind = read_cursor(after) or ""
+        behind = clean_text("after", read_cursor(after) or "")
         caller = info.context.caller
         source_id = parse_id("id", self.id)
         async with info.context.services.database.read() as session:
             await managed_source(session, caller, source_id)
-            found = await grants_of_source(session, caller.workspace_id, source_id)
-        rows = [grant for grant in found if grant.key > behind][: limit + 1]
+            rows = await grants_of_source(session, caller.workspace_id, source_id, after=behind, first=limit + 1)
         return page(rows, limit, _grant, lambda grant: grant.key)
 
 

@@ -42,6 +42,9 @@ class Context:
     subject: Subject | None
     events: Events
 
+    def abandon(self) -> None:
+        """Nothing of this schema outlives its resolvers."""
+
 
 Info = strawberry.Info[Context, None]
 
