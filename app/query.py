@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.words import title_key, tokens
+from app.words import lexemes, title_key
 
 _QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\uff02", '"'))
 _PHRASE = re.compile(r'"([^"]*)"')
@@ -36,6 +36,11 @@ class Query:
         return " & ".join(f"({term.tsquery})" for term in self.terms)
 
     @cached_property
+    def lexemes(self) -> frozenset[str]:
+        """Every lexeme of every term."""
+        return frozenset(lexeme for term in self.terms for lexeme, _ in term.lexemes)
+
+    @cached_property
     def title_key(self) -> bytes:
         """What a title that is this whole question has as its key (SPEC R10)."""
         return title_key(self.text)
@@ -52,16 +57,16 @@ def parse(text: str) -> Query:
     terms: list[Term | None] = []
     outside_first = _PHRASE.split(text.translate(_QUOTES))
     for number, stretch in enumerate(outside_first):
-        words = [stretch] if number % 2 else stretch.replace('"', " ").split()
+        words = [stretch] if number % 2 else stretch.split()
         terms += [_term(word) for word in words]
     return Query(text, tuple(dict.fromkeys(term for term in terms if term is not None)))
 
 
 def _term(stretch: str) -> Term | None:
-    lexemes: list[tuple[str, int]] = []
+    found: list[tuple[str, int]] = []
     last = 0
-    for position, token in enumerate(tokens(stretch), 1):
-        if token.lexeme:
-            lexemes.append((token.lexeme, position - last if lexemes else 0))
+    for position, lexeme in enumerate(lexemes(stretch)):
+        if lexeme:
+            found.append((lexeme, position - last if found else 0))
             last = position
-    return Term(tuple(lexemes)) if lexemes else None
+    return Term(tuple(found)) if found else None

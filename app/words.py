@@ -13,8 +13,10 @@ upgrade cannot change the meaning of what is stored, and no text of a user is ev
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
-from functools import lru_cache
+from bisect import bisect_right
+from collections.abc import Callable, Container, Iterable
+from functools import lru_cache, partial
+from itertools import accumulate
 from typing import NamedTuple
 
 import Stemmer
@@ -35,19 +37,28 @@ APOSTROPHES = frozenset("'\u2018\u2019\u201b\u02bb\u02bc\u02b9\u00b4\u0060\u2032
 # Letters that look accented and that Unicode does not take apart.
 UNDECOMPOSED = dict(zip("æðøþđħıĸłŋœŧ", ["ae", "d", "o", "th", "d", "h", "i", "k", "l", "n", "oe", "t"], strict=True))
 # The blocks of combining diacritical marks: these are accents. Other scripts' marks (vowel signs) are parts of letters.
-ACCENTS = ((0x0300, 0x036F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE00, 0xFE0F), (0xFE20, 0xFE2F))
+ACCENTS = ((0x0300, 0x036F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE20, 0xFE2F))
+# What has no width and is not of category Cf: fillers, inherent vowels, the selectors of a letter's or emoji's variant.
+ZERO_WIDTH = (
+    *((0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x3164, 0x3164)),
+    *((0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xE0100, 0xE01EF)),
+)
 # PostgreSQL's limits: a lexeme has at most 2,046 bytes, a position is at most 16,383, a lexeme keeps 255 positions.
 LONGEST_LEXEME = 255
 LAST_POSITION = 16_383
 MOST_POSITIONS = 255
 
-_stem = Stemmer.Stemmer("english").stemWord
-_TOKEN = re.compile(r"[^ ']+")
+_stem = Stemmer.Stemmer("english", 0).stemWord  # no cache of its own: `lexeme_of` has one
+# Stands for a contraction's tail in the normal form: it has the tail's length, and is no word.
+_TAIL = "\0"
+_CONTRACTION = re.compile(rf"(?<=[^ '])'({'|'.join(sorted(CONTRACTIONS))})(?![^ '])")
+_NOT_SEARCHED = STOP_WORDS | {_TAIL * length for length in map(len, CONTRACTIONS)}
 
 
 class Token(NamedTuple):
-    """One token of a text: `text[start:end]` in code points, and its lexeme, "" for a stop word."""
+    """One token of a text: the `place`-th, from 0; it is `text[start:end]` in code points."""
 
+    place: int
     start: int
     end: int
     lexeme: str
@@ -64,36 +75,72 @@ class _CharacterTable(dict[int, str]):
 def _normal(character: str) -> str:
     if character in APOSTROPHES:
         return "'"
-    if unicodedata.category(character) == "Cf":
+    if _is_invisible(character):
         return ""
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", character).casefold())
-    kept = "".join(UNDECOMPOSED.get(c, c) for c in decomposed if not _is_accent(c))
-    return "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in unicodedata.normalize("NFC", kept))
+    kept = "".join(UNDECOMPOSED.get(c, c) for c in decomposed if not _within(ACCENTS, c))
+    # Separators side by side are one: so that most symbols keep their length, and offsets need no second look.
+    return re.sub(" +", " ", "".join(map(_letter_or_separator, unicodedata.normalize("NFC", kept))))
 
 
-def _is_accent(character: str) -> bool:
-    return any(first <= ord(character) <= last for first, last in ACCENTS)
+def _letter_or_separator(character: str) -> str:
+    if character in APOSTROPHES:
+        return "'"
+    return character if unicodedata.category(character)[0] in "LNM" else " "
+
+
+def _is_invisible(character: str) -> bool:
+    return unicodedata.category(character) == "Cf" or _within(ZERO_WIDTH, character)
+
+
+def _within(ranges: Iterable[tuple[int, int]], character: str) -> bool:
+    return any(first <= ord(character) <= last for first, last in ranges)
 
 
 _TABLE = _CharacterTable()
 
 
-def tokens(text: str) -> list[Token]:
-    """The tokens of `text`, in order. Their index in the list, from 1, is their position in a tsvector."""
-    normal = text.translate(_TABLE)
-    starts = range(len(text) + 1) if len(normal) == len(text) else _origins(text)
+def lexemes(text: str) -> list[str]:
+    """The lexeme of each token of `text`, in order: "" for a stop word. An index, plus 1, is a tsvector's position."""
+    return list(map(lexeme_of, _normal_form(text).split()))
+
+
+def find_words(text: str, wanted: Container[str]) -> list[Token]:
+    """The tokens of `text` whose lexeme is one of the `wanted`, in order.
+
+    Only for these is it worked out where they stand: of a passage's 200 words they are a few.
+    """
+    normal = _normal_form(text)
+    words = normal.split()
+    places = [place for place, lexeme in enumerate(map(lexeme_of, words)) if lexeme in wanted]
+    if not places:
+        return []
+    padded, behind, origin = f" {normal} ", dict.fromkeys(words, 0), _origins(text)
     found = []
-    for match in _TOKEN.finditer(normal):
-        first, last = match.span()
-        tail = first >= 2 and normal[first - 1] == "'" and normal[first - 2] not in " '"
-        lexeme = "" if tail and match[0] in CONTRACTIONS else lexeme_of(match[0])
-        found.append(Token(starts[first], _end_with_marks(text, starts[last - 1] + 1), lexeme))
+    for place in places:
+        word = words[place]
+        # Every token that is spelt like this one is wanted: the next that follows is this one.
+        start = padded.index(f" {word} ", behind[word])
+        end = behind[word] = start + len(word)
+        behind[word] += 1
+        found.append(Token(place, origin(start), _end_with_marks(text, origin(end - 1) + 1), lexeme_of(word)))
     return found
 
 
-def _origins(text: str) -> list[int]:
-    """For each character of the normal form, the offset in `text` of the character that it came from."""
-    return [offset for offset, character in enumerate(text) for _ in _TABLE[ord(character)]]
+def _normal_form(text: str) -> str:
+    """The tokens of `text`, as they are spelt after folding, with spaces between."""
+    normal = text.translate(_TABLE)
+    if "'" in normal:
+        normal = _CONTRACTION.sub(lambda tail: " " + _TAIL * len(tail[1]), normal).replace("'", " ")
+    return normal
+
+
+def _origins(text: str) -> Callable[[int], int]:
+    """What gives, for an offset in the normal form, the offset in `text` of the character that it came from."""
+    if text.isascii() or all(len(_TABLE[ord(character)]) == 1 for character in set(text)):
+        return int
+    ends = list(accumulate(len(_TABLE[ord(character)]) for character in text))
+    return partial(bisect_right, ends)
 
 
 def _end_with_marks(text: str, end: int) -> int:
@@ -107,7 +154,7 @@ def _end_with_marks(text: str, end: int) -> int:
 def lexeme_of(word: str) -> str:
     """The lexeme of one word in normal form; "" for a stop word. A very long word is known by its digest."""
     word = unicodedata.normalize("NFC", word)
-    if word in STOP_WORDS:
+    if word in _NOT_SEARCHED:
         return ""
     stem: str = _stem(word)
     if len(stem) > LONGEST_LEXEME:
@@ -117,7 +164,7 @@ def lexeme_of(word: str) -> str:
 
 def search_vector(text: str) -> str:
     """The tsvector of a passage, as PostgreSQL reads it."""
-    return _vector((position, token.lexeme, "") for position, token in enumerate(tokens(text), 1))
+    return _vector((position, lexeme, "") for position, lexeme in enumerate(lexemes(text), 1))
 
 
 # Between a title's last word and its description's first, so that no phrase runs from one into the other.
@@ -127,13 +174,11 @@ DESCRIPTION_GAP = 1_000
 
 def title_vector(title: str, description: str | None) -> str:
     """The tsvector of a source's title (weight A) and description (weight B)."""
-    title_tokens = tokens(title)
-    described = tokens(description or "")
-    first = len(title_tokens) + DESCRIPTION_GAP
+    named, described = lexemes(title), lexemes(description or "")
     return _vector(
         [
-            *((position, token.lexeme, "A") for position, token in enumerate(title_tokens, 1)),
-            *((position, token.lexeme, "B") for position, token in enumerate(described, first)),
+            *((position, lexeme, "A") for position, lexeme in enumerate(named, 1)),
+            *((position, lexeme, "B") for position, lexeme in enumerate(described, len(named) + DESCRIPTION_GAP)),
         ]
     )
 
@@ -148,6 +193,10 @@ def _vector(entries: Iterable[tuple[int, str, str]]) -> str:
 
 
 def title_key(text: str) -> bytes:
-    """What two titles share when they are the same name: a digest of NFKC, case and white space folded (SPEC R10)."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    """What two titles share when they are the same name (SPEC R10).
+
+    A digest of the text after NFKC, with case and white space folded and invisible characters dropped.
+    """
+    visible = "".join(character for character in text if not _is_invisible(character))
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold())
     return hashlib.sha256(" ".join(folded.split()).encode("utf-8", "surrogatepass")).digest()

@@ -84,8 +84,8 @@ class KnowledgeBases:
         """The knowledge base should hold these no longer. Ids that it does not hold are no error, and nor are those
         of sources that the caller may not see: it does not hold them for this caller (R4).
         """
-        _check_count(source_ids)
         async with self._managing(subject, base_id) as session:
+            _check_count(source_ids)
             seen = await visible_sources(session, subject, source_ids)
             await repository.remove_sources(session, subject.workspace_id, base_id, seen.keys())
 

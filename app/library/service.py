@@ -1,6 +1,6 @@
 """What people do to the Library. Each is one transaction; who may is asked in it, hidden looks missing (R4)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -84,21 +84,31 @@ class Library:
         description: str | None,
         keep_description: bool,
         private: bool | None,
-    ) -> None:
-        """Change what is given; `title` and `private` None, and `keep_description`, leave what is there."""
+    ) -> SourceDetails:
+        """Change what is given; `title` and `private` None, and `keep_description`, leave what is there.
+
+        The source as it is now: a manager who made it private may not be able to see it any more.
+        """
         async with self.database.write() as session:
             await sources.lock_source(session, subject.workspace_id, source_id)
             source = await managed_source(session, subject, source_id)
             if private is False:
                 _may_open(source)
-            await sources.change_source(
-                session,
-                subject.workspace_id,
-                source_id,
+            changed = replace(
+                source,
                 title=source.title if title is None else sources.check_title(title),
                 description=source.description if keep_description else sources.check_description(description),
                 private=source.private if private is None else private,
             )
+            await sources.change_source(
+                session,
+                subject.workspace_id,
+                source_id,
+                title=changed.title,
+                description=changed.description,
+                private=changed.private,
+            )
+        return changed
 
     async def set_availability(self, subject: Subject, source_id: UUID, availability: str) -> None:
         async with self.database.write() as session:

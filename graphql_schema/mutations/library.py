@@ -129,7 +129,7 @@ class LibraryMutations:
     )
     async def update_source(self, info: Info, input: UpdateSourceInput) -> UpdateSourcePayload:
         source_id = parse_id("id", input.id)
-        await info.context.services.library.change_source(
+        changed = await info.context.services.library.change_source(
             info.context.caller,
             source_id,
             title=given("title", input.title),
@@ -137,7 +137,8 @@ class LibraryMutations:
             keep_description=input.description is strawberry.UNSET,
             private=given("private", input.private),
         )
-        return UpdateSourcePayload(source=await _source(info, source_id))
+        info.context.renew()
+        return UpdateSourcePayload(source=SourceType.wrap(changed))
 
     @strawberry.mutation(
         description="Add a version to a source. Indexes that hold the source turn stale when it is read."

@@ -24,7 +24,7 @@ async def _running(services: Services) -> int:
 
 
 async def _becomes(services: Services, expected: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(3):  # well within the time limit of a statement
         while await _running(services) != expected:  # noqa: ASYNC110 PostgreSQL has no event for it
             await asyncio.sleep(0.05)
 
