@@ -10,9 +10,9 @@
         watcher   held by the process that waits for the last user's death
         server    inherited by every process of the server: while it is held, one of them lives
 
-Coming in: take the door and a share of `users`. If the watcher or the server is missing, run embedded_watcher. It has
-the door too, so nobody else comes in before the server is ready, even if we are killed meanwhile; then it stays behind
-as the watcher. Going out: take the door. Whoever then gets `users` alone was the last, and stops the server.
+Coming in: take the door and a share of `users`. If the watcher or the server is missing, run embedded_watcher: it
+starts the server, even if we are killed meanwhile, and stays behind as the watcher.
+Going out: take the door. Whoever then gets `users` alone was the last, and stops the server.
 The watcher queues for `users` alone: it gets it when the last user died without going out, and stops the server.
 """
 
@@ -92,7 +92,12 @@ def _come_in(home: Path, users: IO[bytes]) -> None:
         command = [sys.executable, "-P", str(Path(embedded_watcher.__file__).resolve()), str(home)]
         # Not subprocess.run: at Ctrl-C that would kill the program when the server is started and not yet watched.
         with subprocess.Popen(  # noqa: S603  our own program
-            command, stdin=door, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True, cwd="/"
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            cwd="/",
         ) as program:
             _, complaint = program.communicate()
     if program.returncode:

@@ -285,9 +285,8 @@ def _launch(home: Path, account: _Account, binaries: Path) -> None:
 
 
 def _watch(home: Path, watcher: IO[bytes]) -> None:
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):  # lets go of the door, and tells who ran us that we are done
-        os.dup2(null, descriptor)
+    with Path(os.devnull).open("wb") as null:
+        os.dup2(null.fileno(), sys.stderr.fileno())  # its end tells who ran us that the server is ready
     with open_lock(home, "users") as users:
         fcntl.flock(users, fcntl.LOCK_EX)
         stop(home)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -58,10 +58,10 @@ def used() -> Iterator[Path]:
 
 
 @contextmanager
-def visitor(data_dir: Path) -> Iterator[subprocess.Popen[str]]:
+def visitor(data_dir: Path, program: str = VISITOR) -> Iterator[subprocess.Popen[str]]:
     """Another process that uses the server until its stdin is closed or it is killed."""
     with subprocess.Popen(
-        [sys.executable, "-c", VISITOR, data_dir], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, data_dir], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         try:
             yield process
@@ -117,11 +117,15 @@ def watchers(data_dir: Path) -> list[int]:
     return processes("-P", embedded_watcher.__file__, data_dir)
 
 
-def assert_soon_stopped(data_dir: Path) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 10
-    while servers(data_dir) or watchers(data_dir):
+    while not condition():
         assert time.monotonic() < deadline
-        time.sleep(0.02)
+        time.sleep(0.001)
+
+
+def assert_soon_stopped(data_dir: Path) -> None:
+    wait_until(lambda: not servers(data_dir) and not watchers(data_dir))
     assert_stopped(data_dir)
 
 
@@ -209,8 +213,7 @@ def test_a_killed_user_leaves_no_server_behind(used: Path, death: signal.Signals
 @pytest.mark.parametrize("stage", ["new/PG_VERSION", "new/base/5", "data", "data/postmaster.pid"])
 def test_a_user_killed_during_the_first_start_leaves_no_server_behind(fresh: Path, stage: str) -> None:
     with visitor(fresh) as only:
-        while not (fresh / "postgres" / stage).exists():
-            assert only.poll() is None
+        wait_until((fresh / "postgres" / stage).exists)
         only.kill()
     assert_soon_stopped(fresh)
     with running(fresh) as url:
@@ -220,8 +223,7 @@ def test_a_user_killed_during_the_first_start_leaves_no_server_behind(fresh: Pat
 @pytest.mark.parametrize("stage", ["new/PG_VERSION", "data/postmaster.pid"])
 def test_a_first_start_killed_as_a_whole_is_made_good_by_the_next(fresh: Path, stage: str) -> None:
     with visitor(fresh) as only:
-        while not (fresh / "postgres" / stage).exists():
-            assert only.poll() is None
+        wait_until((fresh / "postgres" / stage).exists)
         only.kill()
         for program in watchers(fresh):
             os.kill(program, signal.SIGKILL)
@@ -236,8 +238,7 @@ def test_a_killed_watcher_is_replaced_by_the_next_user(used: Path) -> None:
         (server,) = servers(used)
         (watcher,) = watchers(used)
         os.kill(watcher, signal.SIGKILL)
-        while watchers(used):
-            pass
+        wait_until(lambda: not watchers(used))
         with visitor(used) as second:
             url_of(second)
             assert servers(used) == [server]
@@ -295,12 +296,15 @@ def test_who_comes_while_the_last_leaves_finds_a_server(used: Path) -> None:
 
 
 def test_a_child_process_does_not_keep_the_server(used: Path) -> None:
-    with running(used):
-        child = subprocess.Popen(["sleep", "60"], close_fds=False)
-    with child:
-        assert child.poll() is None
-        child.kill()
-        assert_stopped(used)
+    start = "import subprocess; print(subprocess.Popen(['sleep', '60'], close_fds=False).pid, flush=True)"
+    with visitor(used, VISITOR.replace("sys.stdin", start + "; sys.stdin")) as user:
+        url_of(user)
+        child = int(url_of(user))
+        user.kill()
+    try:
+        assert_soon_stopped(used)
+    finally:
+        os.kill(child, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("name", ["l" + "o" * 150 + "ng", "with spaces, 'quotes' & ünïcode?#%20:=$HOME\\"])

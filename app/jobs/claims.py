@@ -11,7 +11,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
@@ -26,9 +26,12 @@ log = structlog.get_logger(__name__)
 
 Row = TypeVar("Row", Source, SourceVersion, SearchIndex)
 WORKER = f"{socket.gethostname()}:{os.getpid()}"
-# The first retry waits this long, each further one twice as long as the one before.
+# The first retry waits this long, each further one four times as long as the one before: five attempts last longer
+# than the restart of a database or a file store.
 RETRY = timedelta(seconds=1)
 LONGEST_RETRY = timedelta(minutes=5)
+# Jobs that are never given up are counted no further than this.
+MOST_COUNTED = 1_000
 
 
 class ClaimLostError(Exception):
@@ -55,10 +58,22 @@ class Claim(Generic[Row]):
         return row
 
     async def release(self, session: WriteSession) -> None:
-        """Give the row back, to be claimed again after a pause that doubles with each attempt."""
+        """Give the row back after a failure, to be claimed again after a pause that grows with each attempt."""
         row = await self.hold(session)
-        row.run_after = datetime.now(UTC) + min(RETRY * 2 ** (self.attempt - 1), LONGEST_RETRY)
+        row.run_after = func.now() + pause(self.attempt)
         end(row)
+
+    async def hand_back(self, session: WriteSession) -> None:
+        """Give the row back unfinished, to be claimed at once: the attempt does not count."""
+        row = await self.hold(session)
+        row.run_after = func.now()
+        row.attempt = max(row.attempt - 1, 0)
+        end(row)
+
+
+def pause(attempt: int) -> timedelta:
+    """How long to wait after the `attempt`-th failure (from 1)."""
+    return min(RETRY * 4 ** min(attempt - 1, 10), LONGEST_RETRY)
 
 
 def end(row: Source | SourceVersion | SearchIndex) -> None:
@@ -67,10 +82,14 @@ def end(row: Source | SourceVersion | SearchIndex) -> None:
     row.leased_by = None
 
 
+def unclaimed(table: type[Row]) -> ColumnElement[bool]:
+    """Whether nobody holds the row, or whoever did let the lease run out."""
+    return or_(table.lease_until.is_(None), table.lease_until < func.now())
+
+
 def due(table: type[Row], needs_work: ColumnElement[bool]) -> ColumnElement[bool]:
     """Whether a row can be claimed now."""
-    free = or_(table.lease_until.is_(None), table.lease_until < func.now())
-    return and_(needs_work, table.run_after <= func.now(), free)
+    return and_(needs_work, table.run_after <= func.now(), unclaimed(table))
 
 
 async def claim(
@@ -92,7 +111,11 @@ async def claim(
             await session.execute(
                 update(table)
                 .where(table.workspace_id == workspace_id, table.id == picked.c.id)
-                .values(attempt=table.attempt + 1, leased_by=token, lease_until=func.now() + lease)
+                .values(
+                    attempt=func.least(table.attempt, MOST_COUNTED) + 1,
+                    leased_by=token,
+                    lease_until=func.now() + lease,
+                )
                 .returning(table.id, table.attempt)
             )
         ).one_or_none()
@@ -101,9 +124,13 @@ async def claim(
 
 @asynccontextmanager
 async def renewed(database: Database, claimed: Claim[Any], lease: timedelta) -> AsyncIterator[None]:
-    """Renew the lease while the block runs. If the claim is lost, the block is cancelled and ClaimLostError raised."""
+    """Renew the lease while the block runs. If the claim is lost, the block is cancelled and ClaimLostError raised.
+
+    As in asyncio.timeout, a cancellation that is ours is told from one that came from outside at the same time.
+    """
     task = asyncio.current_task()
     assert task is not None
+    cancelling = task.cancelling()
     lost = asyncio.Event()
 
     async def renew() -> None:
@@ -116,12 +143,12 @@ async def renewed(database: Database, claimed: Claim[Any], lease: timedelta) -> 
     try:
         yield
     except asyncio.CancelledError:
-        if lost.is_set():
-            task.uncancel()
+        if lost.is_set() and task.uncancel() <= cancelling:
             raise ClaimLostError from None
         raise
     finally:
         renewal.cancel()
+        await asyncio.wait([renewal])  # it may have a connection
 
 
 async def _sleep_and_renew(database: Database, claimed: Claim[Any], lease: timedelta) -> bool:

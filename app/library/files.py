@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO, Self
 from uuid import UUID
@@ -100,6 +100,23 @@ class FileStore:
         with suppress(FileNotFoundError):
             await obstore.delete_async(self._store, _key(workspace_id, sha256))
 
+    async def stored_before(self, workspace_id: UUID, before: datetime) -> AsyncIterator[str]:
+        """The sha256 of each of the workspace's files that was last written before that moment, in no order."""
+        async for batch in obstore.list(self._store, str(workspace_id)):
+            for entry in batch:
+                name = entry["path"].rpartition("/")[2]
+                if entry["last_modified"] < before and _SHA256.fullmatch(name):
+                    yield name
+
+    async def delete_unfinished(self, workspace_id: UUID, before: datetime) -> None:
+        """Delete what a process that died left half written before that moment.
+
+        In a local folder those are files that the library names `…#1`; object stores show none, and drop them by a
+        rule of their own.
+        """
+        if isinstance(self._store, LocalStore) and self._store.prefix is not None:
+            await asyncio.to_thread(_delete_unfinished, Path(self._store.prefix) / str(workspace_id), before.timestamp())
+
     async def _spool(self, chunks: AsyncIterable[bytes], spool: IO[bytes]) -> StoredFile:
         digest, size = hashlib.sha256(), 0
         async for chunk in chunks:
@@ -131,6 +148,13 @@ def _key(workspace_id: UUID, sha256: str) -> str:
     if not _SHA256.fullmatch(sha256):
         raise ValueError(f"no sha256 in hex: {sha256!r}")
     return f"{workspace_id}/{sha256[:2]}/{sha256}"
+
+
+def _delete_unfinished(folder: Path, before: float) -> None:
+    for path in folder.rglob("*#*"):
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime < before:
+                path.unlink()
 
 
 async def _read(path: Path) -> AsyncIterator[bytes]:

@@ -2,12 +2,14 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, any_, literal, select, update
+from sqlalchemy import ARRAY, Uuid, any_, func, literal, select, update
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from app.database import ReadSession, WriteSession, announce_work
+from app.errors import NotFound
 from app.inputs import trimmed_text
 from app.library.sources import keep_access_in_step, lock_source
 from app.models import SourceVersion, new_id
@@ -51,9 +53,17 @@ def check_media_type(media_type: str) -> str:
     return trimmed_text("file.mediaType", media_type, longest=MAX_MEDIA_TYPE)
 
 
-async def add_version(session: WriteSession, workspace_id: UUID, source_id: UUID, file: FileFacts) -> tuple[UUID, bool]:
-    """A new PENDING version, and True; or, when the newest version is this same file and kept, that one, and False."""
-    await lock_source(session, workspace_id, source_id)
+async def add_version(
+    session: WriteSession, workspace_id: UUID, source_id: UUID, file: FileFacts, *, read_within: timedelta = timedelta()
+) -> tuple[UUID, bool]:
+    """A new PENDING version, and True; or, when the newest version is this same file and kept, that one, and False.
+
+    For `read_within` the workers leave it to the caller, who is going to have it read. Raises NotFound for a source
+    that is gone or on its way out.
+    """
+    source = await lock_source(session, workspace_id, source_id)
+    if source is None or source.lifecycle != "ACTIVE":
+        raise NotFound("source")
     newest = await _newest(session, workspace_id, source_id)
     if newest is not None and newest.sha256 == file.sha256 and newest.kept and newest.status != "FAILED":
         return newest.id, False
@@ -66,11 +76,13 @@ async def add_version(session: WriteSession, workspace_id: UUID, source_id: UUID
         media_type=file.media_type,
         size=file.size,
         sha256=file.sha256,
+        run_after=func.now() + read_within,
     )
     session.add(version)
     await session.flush()
     await keep_access_in_step(session, workspace_id, source_id)
-    await announce_work(session)
+    if not read_within:
+        await announce_work(session)
     return version.id, True
 
 
@@ -83,16 +95,14 @@ async def _newest(session: WriteSession, workspace_id: UUID, source_id: UUID) ->
     )
 
 
-async def discard_stored_file(session: WriteSession, workspace_id: UUID, version: Version) -> bool:
-    """The version is not kept from now on (R20). Returns whether no other kept version has its file."""
+async def discard_stored_file(session: WriteSession, workspace_id: UUID, version: Version) -> None:
+    """The version is not kept from now on (R20). Its file goes by app/library/unused.py, if no other version has it."""
     # What admission asks of the source's versions is written by one transaction at a time: without the lock this one
     # could write an older `private` over a change that is being committed.
     await lock_source(session, workspace_id, version.source_id)
     of_workspace = SourceVersion.workspace_id == workspace_id
     await session.execute(update(SourceVersion).where(of_workspace, SourceVersion.id == version.id).values(kept=False))
     await keep_access_in_step(session, workspace_id, version.source_id)
-    others = select(SourceVersion.id).where(of_workspace, SourceVersion.sha256 == version.sha256, SourceVersion.kept)
-    return await session.scalar(others.limit(1)) is None
 
 
 async def find_versions(

@@ -1,18 +1,24 @@
 """What is shown of a hit: where the matched words stand, and a stretch of it that is safe to show (SPEC R14)."""
 
 import html
+import re
 import unicodedata
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
-from app.query import Query, Term
-from app.words import Token, tokens
+from app.query import Query
+from app.words import Token, find_words, lexemes
 
 MAX_SNIPPET = 300
 # Characters that turn the direction of the text around them: they could make a snippet read as something else.
-BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_BLANK = rf"[\s\x00-\x1f\x7f-\x9f{BIDI_CONTROLS}]"
+# A run of what is not shown as it is written: all but one space that stands alone.
+_UNSHOWN = re.compile(rf"{_BLANK}(?:(?<! ){_BLANK}*|{_BLANK}+)")
 
 
 class TextRange(NamedTuple):
@@ -37,32 +43,37 @@ class Snippet:
 
 def highlights(text: str, query: Query) -> tuple[TextRange, ...]:
     """Where the words of the query stand in `text`, in order, none overlapping; a phrase only where it stands whole."""
-    found = tokens(text)
+    found = {token.place: token for token in find_words(text, query.lexemes)}
+    places: dict[str, list[int]] = {}
+    for token in found.values():
+        places.setdefault(token.lexeme, []).append(token.place)
     matched: set[int] = set()
     for term in query.terms:
-        matched.update(_occurrences(term, found))
-    return tuple(TextRange(found[i].start, found[i].end) for i in sorted(matched))
+        (first, _), *rest = term.lexemes
+        for place in places.get(first, ()):
+            matched.update(_follow(place, rest, found))
+    return _merged([found[place] for place in sorted(matched)])
 
 
-def _occurrences(term: Term, found: Sequence[Token]) -> set[int]:
-    """The indexes in `found` of the tokens that belong to an occurrence of the term."""
-    (first, _), *rest = term.lexemes
-    matched: set[int] = set()
-    for start, token in enumerate(found):
-        if token.lexeme == first:
-            places = _follow(start, rest, found)
-            matched.update(places)
-    return matched
-
-
-def _follow(start: int, rest: Sequence[tuple[str, int]], found: Sequence[Token]) -> list[int]:
-    places = [start]
+def _follow(place: int, rest: Sequence[tuple[str, int]], found: Mapping[int, Token]) -> list[int]:
+    """The places of a term whose first word stands at `place`; none where another word follows than the term's."""
+    places = [place]
     for lexeme, distance in rest:
-        place = places[-1] + distance
-        if place >= len(found) or found[place].lexeme != lexeme:
+        place += distance
+        token = found.get(place)
+        if token is None or token.lexeme != lexeme:
             return []
         places.append(place)
     return places
+
+
+def _merged(matched: Sequence[Token]) -> tuple[TextRange, ...]:
+    """The tokens' ranges. Tokens that share a character (\u00bd is 1 and 2) are one range."""
+    ranges: list[TextRange] = []
+    for token in matched:
+        shared = bool(ranges) and token.start < ranges[-1].end
+        ranges.append(TextRange(ranges.pop().start if shared else token.start, token.end))
+    return tuple(ranges)
 
 
 def snippet(text: str, marks: Sequence[TextRange]) -> Snippet:
@@ -71,38 +82,53 @@ def snippet(text: str, marks: Sequence[TextRange]) -> Snippet:
     It is cut at words, or inside of one that is longer than the whole snippet. White space is folded; control
     characters and bidi controls are left out. `marks` are `highlights` of the same text.
     """
-    start, end = _window(text, marks)
-    shown, origins = _shown(text, start, end)
-    place = {origin: index for index, origin in enumerate(origins)}
-    moved = []
-    for mark in marks:
-        kept = [place[offset] for offset in range(mark.start, mark.end) if offset in place]
-        if kept and start <= mark.start and mark.end <= end:
-            moved.append(TextRange(kept[0], kept[-1] + 1))
-    return Snippet(shown, tuple(moved))
+    shown, moved = _shown(text, marks)
+    start, end = _window(shown, moved)
+    kept = (TextRange(mark.start - start, min(mark.end, end) - start) for mark in moved if start <= mark.start < end)
+    return Snippet(shown[start:end], tuple(kept))
+
+
+def _shown(text: str, marks: Sequence[TextRange]) -> tuple[str, list[TextRange]]:
+    """The whole text without what must not be shown, white space folded; and the marks' places in it."""
+    pieces, behind, dropped = [], 0, 0
+    ends, shifts = [0], [0]
+    for gap in _UNSHOWN.finditer(text):
+        outside = gap.start() == 0 or gap.end() == len(text)
+        blank = "" if outside or not gap[0].strip(BIDI_CONTROLS) else " "
+        pieces += [text[behind : gap.start()], blank]
+        behind = gap.end()
+        dropped += len(gap[0]) - len(blank)
+        ends.append(behind)
+        shifts.append(dropped)
+    pieces.append(text[behind:])
+
+    def moved(offset: int) -> int:
+        return offset - shifts[bisect_right(ends, offset) - 1]
+
+    return "".join(pieces), [TextRange(moved(mark.start), moved(mark.end)) for mark in marks]
 
 
 def _window(text: str, marks: Sequence[TextRange]) -> tuple[int, int]:
-    """Where the snippet is cut from `text`."""
+    """Where the snippet is cut from a text as it is shown."""
     best = _best_run(text, marks)
-    if best is None:
-        return 0, _end_of_words(text, 0)
     # The places that the matched words leave free are shared by what leads up to them and what follows.
     free = MAX_SNIPPET - (best.end - best.start)
     behind = min(len(text) - best.end, free)
-    earliest = max(0, best.start - max(free // 3, free - behind))
-    start = _start_of_word(text, earliest, best.start)
-    return start, _end_of_words(text, start)
+    start = _start_of_word(text, max(0, best.start - max(free // 3, free - behind)), best.start)
+    return start, _end_of_words(text, start, best.end)
 
 
-def _best_run(text: str, marks: Sequence[TextRange]) -> TextRange | None:
+def _best_run(text: str, marks: Sequence[TextRange]) -> TextRange:
     """From the first to the last matched word of the run within 300 characters that has the most different words,
 
-    then the most words, then stands first. None where nothing matched, or one word alone is longer than that.
+    then the most words, then stands first. The text's start where nothing matched; the first matched word's where
+    each alone is longer.
     """
-    words = [text[start:end].casefold() for start, end in marks]
+    words = [_word(text[start:end]) for start, end in marks]
     inside: Counter[str] = Counter()
-    best, best_worth, last = None, (0, 0), 0
+    best, best_worth, last = TextRange(0, 0), (0, 0), 0
+    if marks:
+        best = TextRange(marks[0].start, min(marks[0].end, marks[0].start + MAX_SNIPPET))
     for first, mark in enumerate(marks):
         while last < len(marks) and marks[last].end - mark.start <= MAX_SNIPPET:
             inside[words[last]] += 1
@@ -112,27 +138,38 @@ def _best_run(text: str, marks: Sequence[TextRange]) -> TextRange | None:
             best, best_worth = TextRange(mark.start, marks[last - 1].end), worth
         if last > first:
             inside[words[first]] -= 1
-            inside += Counter()  # drops the words that are no longer inside
+            if not inside[words[first]]:
+                del inside[words[first]]
         last = max(last, first + 1)
     return best
 
 
+@lru_cache(maxsize=1_024)
+def _word(marked: str) -> str:
+    """What two forms of one word share."""
+    return " ".join(lexemes(marked))
+
+
 def _start_of_word(text: str, earliest: int, latest: int) -> int:
     """The first start of a word from `earliest` on; `latest`, the matched word's own, where there is none before."""
-    if earliest == 0 or text[earliest - 1].isspace():
+    if earliest == 0 or text[earliest - 1] == " ":
         return earliest
-    space = next((offset for offset in range(earliest, latest) if text[offset].isspace()), latest - 1)
-    return space + 1
+    return text.find(" ", earliest, latest) + 1 or latest
 
 
-def _end_of_words(text: str, start: int) -> int:
-    """The end of at most 300 characters from `start`: behind a word, or before a whole letter of a word without end."""
+def _end_of_words(text: str, start: int, least: int) -> int:
+    """The end of at most 300 characters from `start`: behind a word, and not before `least`, where a matched word ends.
+
+    In a word without end it is before a whole letter.
+    """
     end = start + MAX_SNIPPET
-    if end >= len(text) or text[end].isspace():
+    if end >= len(text) or text[end] == " ":
         return min(end, len(text))
-    space = next((offset for offset in range(end - 1, start, -1) if text[offset].isspace()), start)
-    if space > start:
+    space = text.rfind(" ", start, end)
+    if space > start and space >= least:
         return space
+    if start < least < end:
+        return least
     while end > start + 1 and _joined(text[end - 1], text[end]):
         end -= 1
     return end
@@ -140,24 +177,6 @@ def _end_of_words(text: str, start: int) -> int:
 
 def _joined(before: str, after: str) -> bool:
     """Whether a cut between the two would split one letter or one emoji."""
-    joiners = "\u200d", "\ufe0f"
-    return unicodedata.category(after)[0] == "M" or before in joiners or after in joiners
-
-
-def _shown(text: str, start: int, end: int) -> tuple[str, list[int]]:
-    """The stretch without what must not be shown, white space folded; and each character's offset in `text`."""
-    characters: list[str] = []
-    origins: list[int] = []
-    for offset in range(start, end):
-        character = text[offset]
-        if character in BIDI_CONTROLS:
-            continue
-        blank = character.isspace() or unicodedata.category(character) == "Cc"
-        if blank and (not characters or characters[-1] == " "):
-            continue
-        characters.append(" " if blank else character)
-        origins.append(offset)
-    if characters and characters[-1] == " ":
-        characters.pop()
-        origins.pop()
-    return "".join(characters), origins
+    if unicodedata.category(after)[0] == "M" or "\U0001f3fb" <= after <= "\U0001f3ff":
+        return True
+    return "\u200d" in (before, after)

@@ -37,8 +37,10 @@ async def test_a_search_stops_when_its_client_hangs_up(world: World, services: S
         async with httpx2.AsyncClient() as client:
             asking = asyncio.create_task(client.post(f"{world.address}/graphql", json=QUESTION, headers=token))
             await _becomes(services, 1)
+            tasks = asyncio.all_tasks()  # held, so that it is not the garbage collector that ends one
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asking
         await _becomes(services, 0)
+        assert any(task.cancelled() for task in tasks)
     assert await world.reader.hits("rigging") == [("Log", 0)]

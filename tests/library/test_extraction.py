@@ -237,7 +237,8 @@ async def test_content_decides_then_the_declared_type_then_the_name(
 
 async def test_html() -> None:
     page = """<html><head><title> Harbour &amp;\n rules </title><meta name=Description content="What&nbsp;holds"></head>
-    <body><h2>Rig<b>ging</b></h2><p>One\n line<br>Two<script>x</script><style>y</style><!-- z --><template>t</template><noscript>n</noscript>
+    <body><h2>Rig<b>ging</b></h2><p>One\n line<br>Two<script>x</script><style>y</style>
+    <!-- z --><template>t</template><noscript>n</noscript>
     <ul><li>First<ul><li>Inner</ul><li>Second</ul><table><tr><th>A<td>B<tr><td>C<td>D</table><pre>a\n  b</pre>end"""
     assert await read(page) == Extracted(
         "## Rigging\n\nOne line\nTwo\n\n- First\n\n- Inner\n\n- Second\n\n| A | B |\n| C | D |\n\na\n  b\n\nend",

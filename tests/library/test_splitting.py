@@ -91,8 +91,8 @@ def test_a_heading_is_not_left_behind_by_the_deeper_one_under_it() -> None:
 
 
 def test_a_sentence_that_is_a_heading_is_no_place_to_cut() -> None:
-    text = f"{words(72)}\n\n# These rules hold for all.\n{words(120)}"
-    assert passages(text)[0] == f"{words(72)}\n\n# These rules hold for all.\n{words(73)}"
+    text = f"{words(72)}\n\n# These rules hold for all.\n{words(120, 'Word')}"
+    assert passages(text)[0] == f"{words(72)}\n\n# These rules hold for all.\n{words(73, 'Word')}"
 
 
 def test_a_rule_under_a_wrapped_paragraph_makes_no_heading_of_its_last_line() -> None:
