@@ -68,9 +68,11 @@ class Database:
         await self.engine.dispose()
 
     @asynccontextmanager
-    async def read(self) -> AsyncIterator[ReadSession]:
-        """A session that sees one state and cannot write."""
+    async def read(self, *, patient: bool = False) -> AsyncIterator[ReadSession]:
+        """A session that sees one state and cannot write. `patient` as in `write`."""
         async with AsyncSession(self._reads, expire_on_commit=False) as session:
+            if patient:
+                await session.execute(text("SET LOCAL statement_timeout = 0"))
             yield ReadSession(session)
 
     @asynccontextmanager

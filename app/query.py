@@ -1,7 +1,7 @@
 """A person's question as terms to look for. No character is an operator, save the double quote (SPEC R8)."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from app.words import lexemes, title_key
@@ -12,9 +12,13 @@ _PHRASE = re.compile(r'"([^"]*)"')
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One word, or several that stand together: each lexeme with its distance from the one before (0 for the first)."""
+    """One word, or several that stand together: each lexeme with its distance from the one before (0 for the first).
+
+    `typed` is how the person wrote it, a phrase in its quotes. Terms with the same lexemes are equal.
+    """
 
     lexemes: tuple[tuple[str, int], ...]
+    typed: str = field(compare=False)
 
     @property
     def tsquery(self) -> str:
@@ -57,16 +61,16 @@ def parse(text: str) -> Query:
     terms: list[Term | None] = []
     outside_first = _PHRASE.split(text.translate(_QUOTES))
     for number, stretch in enumerate(outside_first):
-        words = [stretch] if number % 2 else stretch.split()
-        terms += [_term(word) for word in words]
+        words = [(stretch, f'"{stretch.strip()}"')] if number % 2 else [(word, word) for word in stretch.split()]
+        terms += [_term(word, typed) for word, typed in words]
     return Query(text, tuple(dict.fromkeys(term for term in terms if term is not None)))
 
 
-def _term(stretch: str) -> Term | None:
+def _term(stretch: str, typed: str) -> Term | None:
     found: list[tuple[str, int]] = []
     last = 0
     for position, lexeme in enumerate(lexemes(stretch)):
         if lexeme:
             found.append((lexeme, position - last if found else 0))
             last = position
-    return Term(tuple(found)) if found else None
+    return Term(tuple(found), typed) if found else None

@@ -155,7 +155,7 @@ def _origins(text: str) -> Callable[[int], int]:
     """What gives, for an offset in the normal form, the offset in `text` of the character that it came from."""
     if text.isascii() or all(len(_TABLE[ord(character)]) == 1 for character in set(text)):
         return int
-    ends = list(accumulate(len(_TABLE[ord(character)]) for character in text))
+    ends = list(accumulate(map(len, map(_TABLE.__getitem__, map(ord, text)))))
     return partial(bisect_right, ends)
 
 

@@ -210,7 +210,7 @@ def test_a_killed_user_leaves_no_server_behind(used: Path, death: signal.Signals
         assert ask(url, f"TABLE {death.name}") == 42
 
 
-@pytest.mark.parametrize("stage", ["new/PG_VERSION", "new/base/5", "data", "data/postmaster.pid"])
+@pytest.mark.parametrize("stage", ["new/PG_VERSION", "data", "data/postmaster.pid"])
 def test_a_user_killed_during_the_first_start_leaves_no_server_behind(fresh: Path, stage: str) -> None:
     with visitor(fresh) as only:
         wait_until((fresh / "postgres" / stage).exists)

@@ -100,6 +100,7 @@ class Admission:
 
     access: type[VersionAccess]
     granted: Subquery
+    open_read: ColumnElement[bool] = OPEN_READ
 
     def joined(self, rows: FromClause, version_id: InstrumentedAttribute[UUID]) -> FromClause:
         a = self.access
@@ -109,17 +110,21 @@ class Admission:
         )
 
     @property
-    def predicate(self) -> ColumnElement[bool]:
-        """R7: active, available, the file kept, in the source list, readable, and not refused in this operation."""
+    def gates(self) -> dict[str, ColumnElement[bool]]:
+        """R7, each condition by its name: explanation tells them apart (R27)."""
         a = self.access
-        return and_(
-            a.active,
-            a.available,
-            a.kept,
-            or_(SOURCE_IDS.is_(None), a.source_id == any_(SOURCE_IDS)),
-            ~(a.source_id == any_(DENIED)),
-            readable(a.private.expression, self.granted, OPEN_READ),
-        )
+        return {
+            "active": a.active.expression,
+            "available": a.available.expression,
+            "kept": a.kept.expression,
+            "listed": or_(SOURCE_IDS.is_(None), a.source_id == any_(SOURCE_IDS)),
+            "readable": readable(a.private.expression, self.granted, self.open_read),
+        }
+
+    @property
+    def predicate(self) -> ColumnElement[bool]:
+        """R7: all of the gates, and not refused in this operation."""
+        return and_(*self.gates.values(), ~(self.access.source_id == any_(DENIED)))
 
 
 def admitted() -> Admission:

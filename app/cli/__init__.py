@@ -13,6 +13,13 @@ COMMANDS = {
     "token": ("app.cli.operating:token", "Print a token for a subject."),
     "grant": ("app.cli.operating:grant", "Let a subject do something: how the first manager comes to be."),
     "import": ("app.cli.importing:import_documents_command", "Import a folder or a JSONL file of documents."),
+    "login": ("app.cli.login:login", "Keep a server's address and a token for the commands below."),
+    "logout": ("app.cli.login:logout", "Forget them."),
+    "operations": ("app.cli.client:list_operations", "List what the three commands below, and agents, can do."),
+    "library": ("app.cli.client:library", "Ask the Library, and manage its sources."),
+    "knowledge-base": ("app.cli.client:knowledge_base", "See and manage knowledge bases and their indexes."),
+    "access": ("app.cli.client:access", "See what you may do, and say what others may."),
+    "mcp": ("app.cli.agents:mcp", "Serve agents over standard input and output, by way of the server."),
 }
 
 

@@ -28,8 +28,8 @@ Row = TypeVar("Row", Source, SourceVersion, SearchIndex)
 WORKER = f"{socket.gethostname()}:{os.getpid()}"
 # The first retry waits this long, each further one four times as long as the one before: five attempts last longer
 # than the restart of a database or a file store.
-RETRY = timedelta(seconds=1)
-LONGEST_RETRY = timedelta(minutes=5)
+RETRY_SECONDS = 1
+LONGEST_RETRY_SECONDS = 300
 # Jobs that are never given up are counted no further than this.
 MOST_COUNTED = 1_000
 
@@ -73,7 +73,7 @@ class Claim(Generic[Row]):
 
 def pause(attempt: int) -> timedelta:
     """How long to wait after the `attempt`-th failure (from 1)."""
-    return min(RETRY * 4 ** min(attempt - 1, 10), LONGEST_RETRY)
+    return timedelta(seconds=min(RETRY_SECONDS << 2 * min(attempt - 1, 10), LONGEST_RETRY_SECONDS))
 
 
 def end(row: Source | SourceVersion | SearchIndex) -> None:

@@ -1,55 +1,58 @@
 """The job of a PENDING version: its file's text is extracted, cut into passages and made searchable (SPEC R16)."""
 
-import asyncio
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, exists, func, select
 
 from app.database import Database, WriteSession
 from app.jobs.claims import Claim, end
-from app.knowledge_bases.indexing import Searchable, index_in_workspace, searchable
+from app.knowledge_bases.indexing import Searchable, index_in_workspace
+from app.knowledge_bases.preparing import prepare
 from app.knowledge_bases.repository import mark_stale_by_source
 from app.library.extraction import Extracted, ExtractionError, extract
 from app.library.files import FileStore, MissingFile
-from app.library.passages import StoredPassage, cut, save_passages
+from app.library.passages import save_passages
 from app.library.sources import lock_source
-from app.library.splitting import split
 from app.models import SourceVersion
 from app.settings import Settings
 
 NEEDS_WORK: ColumnElement[bool] = SourceVersion.status == "PENDING"
 NO_TEXT = "The file holds no text that can be read. The source is not found by search."
+MISSING = "The stored file is missing. Add the file again."
 
 
 async def read_version(database: Database, files: FileStore, settings: Settings, claim: Claim[SourceVersion]) -> None:
     """Extract, cut and index one version, or mark it FAILED with a reason. Raises ClaimLostError."""
-    async with database.read() as session:
-        version = await session.get_one(SourceVersion, (claim.workspace_id, claim.id))
+    async with database.write() as session:
+        version = await claim.hold(session)
     try:
         content = await files.get(claim.workspace_id, version.sha256)
         extracted = await extract(
             content, media_type=version.media_type, file_name=version.file_name, settings=settings
         )
     except MissingFile:
-        await fail_version(database, claim, "The stored file is missing. Add the file again.")
+        await fail_version(database, claim, MISSING)
     except ExtractionError as error:
         await fail_version(database, claim, error.reason)
     else:
-        passages = await asyncio.to_thread(_searchable, version, extracted)
+        passages = await prepare(version.source_id, version.id, extracted.text)
         await _save(database, claim, version, extracted, passages)
 
 
-def _searchable(version: SourceVersion, extracted: Extracted) -> list[Searchable]:
-    return searchable(cut(version.source_id, version.id, extracted.text, split(extracted.text)))
-
-
 async def fail_version(database: Database, claim: Claim[SourceVersion], reason: str) -> None:
-    """The version cannot be read. An older one goes on serving; indexes that hold none of the source say so."""
+    """The version cannot be read. If an older one can, that one goes on serving.
+
+    If none can, the indexes that should hold the source are to say so: they look again, and name it (R17).
+    """
     async with database.write() as session:
+        found = await session.get_one(SourceVersion, (claim.workspace_id, claim.id))
+        source = await lock_source(session, claim.workspace_id, found.source_id)
         version = await claim.hold(session)
         version.status = "FAILED"
         version.status_reason = reason
         end(version)
+        if source is not None and source.lifecycle == "ACTIVE" and not await _is_any_indexed(session, version):
+            await mark_stale_by_source(session, claim.workspace_id, version.source_id)
 
 
 async def _save(
@@ -68,11 +71,19 @@ async def _save(
         end(row)
         if source is None or source.lifecycle != "ACTIVE":
             return
-        stored: list[StoredPassage] = [passage for passage, _ in passages]
-        await save_passages(session, claim.workspace_id, stored)
+        await save_passages(session, claim.workspace_id, [passage for passage, _ in passages])
         if await _is_newest_indexed(session, row):
             await index_in_workspace(session, claim.workspace_id, row.source_id, row.id, passages)
             await mark_stale_by_source(session, claim.workspace_id, row.source_id)
+
+
+async def _is_any_indexed(session: WriteSession, version: SourceVersion) -> bool:
+    indexed = exists().where(
+        SourceVersion.workspace_id == version.workspace_id,
+        SourceVersion.source_id == version.source_id,
+        SourceVersion.status == "INDEXED",
+    )
+    return bool(await session.scalar(select(indexed)))
 
 
 async def _is_newest_indexed(session: WriteSession, version: SourceVersion) -> bool:

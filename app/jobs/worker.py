@@ -79,7 +79,7 @@ class Worker:
         )
 
     async def run(self) -> None:
-        """Work until cancelled. A job that is cut off then is given back; one of a process that died waits its lease."""
+        """Work until cancelled. A job that is cut off is given back; that of a process that dies waits its lease."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._listen())
             tasks.create_task(self._keep_up())

@@ -140,9 +140,14 @@ async def changes(
 
 
 async def copy_members(session: WriteSession, workspace_id: UUID, index_id: UUID, source_ids: Sequence[UUID]) -> None:
-    """Hold these sources as the workspace's own index holds them, in place of whatever the index held of them."""
+    """Hold these sources as the workspace's own index holds them, in place of whatever the index held of them.
+
+    The sources are locked against their purge, which begins by waiting for those who copy them: so no row of a purged
+    source comes to be behind its back. One that is being deleted is not copied.
+    """
     await drop_members(session, workspace_id, index_id, source_ids)
     member, posting = IndexMember, IndexPosting
+    wanted = any_(literal(list(source_ids), ARRAY(Uuid())))
     # One statement, so that members and postings are copied from one state.
     copied = (
         insert(member)
@@ -155,11 +160,15 @@ async def copy_members(session: WriteSession, workspace_id: UUID, index_id: UUID
                 member.version_id,
                 member.first_passage_id,
                 member.passage_count,
-            ).where(
+            )
+            .join(Source, and_(Source.workspace_id == member.workspace_id, Source.id == member.source_id))
+            .where(
                 member.workspace_id == workspace_id,
                 member.index_id == workspace_id,
-                member.source_id == any_(literal(list(source_ids), ARRAY(Uuid()))),
-            ),
+                member.source_id == wanted,
+                Source.lifecycle == "ACTIVE",
+            )
+            .with_for_update(key_share=True, read=True, of=Source),
         )
         .returning(member.workspace_id, member.source_id, member.version_id)
         .cte("copied")
@@ -177,7 +186,7 @@ async def copy_members(session: WriteSession, workspace_id: UUID, index_id: UUID
                     copied.c.version_id == posting.version_id,
                 ),
             )
-            .where(posting.workspace_id == workspace_id, posting.index_id == workspace_id)
+            .where(posting.workspace_id == workspace_id, posting.index_id == workspace_id, posting.source_id == wanted)
             .order_by(posting.passage_id),
         )
     )

@@ -5,7 +5,8 @@
                         └──────────┴──a member can't be read──> FAILED ──┴──repair──> READY or FAILED
 
 A successor is built beside an index that is READY, which goes on serving. The two are exchanged in one transaction and
-the older one is RETIRED: a job drops its rows.
+the older one is RETIRED: a job drops its rows. With auto_refresh a STALE index is refreshed at once, and a FAILED one
+repaired when what it should hold changes.
 """
 
 from enum import StrEnum

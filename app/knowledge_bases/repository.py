@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, and_, any_, delete, func, literal, select, update
@@ -13,7 +13,7 @@ from app.database import ReadSession, WriteSession, announce_work
 from app.inputs import trimmed_text
 from app.knowledge_bases.lifecycle import State, Work
 from app.library.sources import SourceDetails, list_sources
-from app.models import KnowledgeBase, KnowledgeBaseSource, SearchIndex, new_id
+from app.models import KnowledgeBase, KnowledgeBaseSource, SearchIndex, Source, new_id
 
 MAX_NAME = 200
 MAX_DESCRIPTION = 5_000
@@ -91,6 +91,7 @@ async def create_knowledge_base(
 ) -> UUID:
     """A knowledge base without an index: it is first built when somebody asks for it."""
     base_id = new_id()
+    await hold_sources(session, workspace_id, source_ids)
     session.add(
         KnowledgeBase(
             workspace_id=workspace_id, id=base_id, name=name, description=description, auto_refresh=auto_refresh
@@ -125,7 +126,8 @@ async def delete_knowledge_base(session: WriteSession, workspace_id: UUID, base_
             work=None,
             lease_until=None,
             leased_by=None,
-            run_after=datetime.now(UTC) + RETIREMENT,
+            attempt=0,
+            run_after=func.now() + RETIREMENT,
         )
     )
     await session.execute(delete(KnowledgeBase).where(*of_base))
@@ -133,6 +135,7 @@ async def delete_knowledge_base(session: WriteSession, workspace_id: UUID, base_
 
 async def add_sources(session: WriteSession, workspace_id: UUID, base_id: UUID, source_ids: Collection[UUID]) -> None:
     """Add to the set. Sources that it holds already change nothing; if none is new, the index stays as it is."""
+    await hold_sources(session, workspace_id, source_ids)
     await lock_knowledge_bases(session, workspace_id, [base_id])
     if await _insert_sources(session, workspace_id, base_id, source_ids):
         await mark_stale(session, workspace_id, [base_id])
@@ -154,6 +157,20 @@ async def remove_sources(
     )
     if removed.all():
         await mark_stale(session, workspace_id, [base_id])
+
+
+async def hold_sources(session: WriteSession, workspace_id: UUID, source_ids: Collection[UUID]) -> None:
+    """Let no version of these sources become searchable until the transaction ends, and wait for one that is about to.
+
+    Whoever makes a version searchable looks which knowledge bases hold its source. Were one being added meanwhile,
+    neither would see the other, and an index would stay at the older version. Locked before any knowledge base, always.
+    """
+    await session.execute(
+        select(Source.id)
+        .where(Source.workspace_id == workspace_id, Source.id == any_(literal(list(source_ids), ARRAY(Uuid()))))
+        .order_by(Source.id)
+        .with_for_update(read=True)
+    )
 
 
 async def _insert_sources(
@@ -214,10 +231,11 @@ async def mark_stale_by_source(session: WriteSession, workspace_id: UUID, source
 async def mark_stale(session: WriteSession, workspace_id: UUID, base_ids: Collection[UUID]) -> None:
     """What their current indexes hold is no longer what they should hold. With auto_refresh that is a job at once.
 
-    Only an index that is READY turns stale: one that is being built looks again before it is finished, and one that
-    failed stays failed until it is repaired, which looks again as well. The knowledge bases are locked by the caller.
+    An index that is READY turns stale. One that is being built looks again before it is finished. One that FAILED stays
+    so until it is repaired, which looks again as well; with auto_refresh that is a job at once, since what changed may
+    be what was wrong. The knowledge bases are locked by the caller.
     """
-    ready = await session.execute(
+    idle = await session.execute(
         select(KnowledgeBase, SearchIndex)
         .join(
             SearchIndex,
@@ -225,19 +243,26 @@ async def mark_stale(session: WriteSession, workspace_id: UUID, base_ids: Collec
                 SearchIndex.workspace_id == KnowledgeBase.workspace_id, SearchIndex.id == KnowledgeBase.current_index_id
             ),
         )
-        .where(KnowledgeBase.workspace_id == workspace_id, KnowledgeBase.id.in_(base_ids), SearchIndex.state == "READY")
+        .where(
+            KnowledgeBase.workspace_id == workspace_id,
+            KnowledgeBase.id.in_(base_ids),
+            SearchIndex.state.in_([State.READY, State.FAILED]),
+            SearchIndex.work.is_(None),
+        )
         .execution_options(populate_existing=True)
     )
-    for base, index in ready:
+    for base, index in idle:
         successor = await open_index(session, workspace_id, base.id)
         if successor is not None:
             # What is being built will hold what should be held; what is stale would be refused anyway.
             base.current_index_id = successor.id
             retire(index)
-        else:
+        elif index.state == State.READY:
             index.state = State.STALE
             if base.auto_refresh:
                 enqueue(index, Work.REFRESH)
+        elif base.auto_refresh:
+            enqueue(index, Work.REPAIR)
     await session.flush()
     await announce_work(session)
 
@@ -260,7 +285,7 @@ def retire(index: SearchIndex) -> None:
     index.state = State.RETIRED
     index.work = None
     index.attempt = 0
-    index.run_after = datetime.now(UTC) + RETIREMENT
+    index.run_after = func.now() + RETIREMENT
     index.lease_until = None
     index.leased_by = None
 
@@ -269,7 +294,7 @@ def enqueue(index: SearchIndex, work: Work) -> None:
     """Make the index a job, to be claimed at once. What an earlier job left in it is forgotten."""
     index.work = work
     index.attempt = 0
-    index.run_after = datetime.now(UTC)
+    index.run_after = func.now()
     index.lease_until = None
     index.leased_by = None
     index.done = 0

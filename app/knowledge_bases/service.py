@@ -76,7 +76,10 @@ class KnowledgeBases:
 
     async def add_sources(self, subject: Subject, base_id: UUID, source_ids: Collection[UUID]) -> None:
         """The knowledge base should hold these too. If one is new, its index is stale (R17)."""
-        async with self._managing(subject, base_id) as session:
+        async with self._managing(subject) as session:
+            await repository.hold_sources(session, subject.workspace_id, source_ids)
+            await repository.lock_knowledge_bases(session, subject.workspace_id, [base_id])
+            await _known(session, subject, base_id)
             await _seen(session, subject, source_ids)
             await repository.add_sources(session, subject.workspace_id, base_id, source_ids)
 

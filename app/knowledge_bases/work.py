@@ -14,12 +14,13 @@ from app.models import KnowledgeBase, SearchIndex, new_id
 async def request_work(session: WriteSession, workspace_id: UUID, base_id: UUID, work: Work) -> UUID:
     """The id of the index that does, or is going to do, or has no need to do the work. The base exists.
 
-    An open job is waited for, not doubled: it looks at the set again before it ends. REFRESH and REPAIR of an index
-    that is READY change nothing. Raises IndexNotReady when there is no index to refresh or repair yet.
+    An open job is waited for, not doubled: it looks at the set again before it ends. Only a REBUILD takes the place of
+    a refresh or a repair that is open: it does more. REFRESH and REPAIR of an index that is READY change nothing.
+    Raises IndexNotReady when there is no index to refresh or repair yet.
     """
     await lock_knowledge_bases(session, workspace_id, [base_id])
     waiting = await open_index(session, workspace_id, base_id)
-    if waiting is not None:
+    if waiting is not None and (work is not Work.REBUILD or waiting.work == Work.REBUILD):
         return waiting.id
     await announce_work(session)
     base = await session.get_one(KnowledgeBase, (workspace_id, base_id), populate_existing=True)
@@ -42,6 +43,10 @@ async def _current(session: WriteSession, base: KnowledgeBase) -> SearchIndex | 
 
 async def _new_generation(session: WriteSession, base: KnowledgeBase, current: SearchIndex | None) -> UUID:
     """A successor to build. It replaces an index that is not READY at once, one that is READY when it is done."""
+    replaces = current is None or current.state != State.READY
+    if current is not None and replaces:
+        retire(current)
+        await session.flush()  # its work ends before the successor's begins: there is one open job at most
     newest = await session.scalar(
         select(func.max(SearchIndex.generation)).where(
             SearchIndex.workspace_id == base.workspace_id, SearchIndex.knowledge_base_id == base.id
@@ -57,9 +62,7 @@ async def _new_generation(session: WriteSession, base: KnowledgeBase, current: S
     enqueue(successor, Work.REBUILD)
     session.add(successor)
     await session.flush()
-    if current is None or current.state != State.READY:
+    if replaces:
         base.current_index_id = successor.id
-        if current is not None:
-            retire(current)
         await session.flush()
     return successor.id

@@ -115,7 +115,8 @@ class FileStore:
         rule of their own.
         """
         if isinstance(self._store, LocalStore) and self._store.prefix is not None:
-            await asyncio.to_thread(_delete_unfinished, Path(self._store.prefix) / str(workspace_id), before.timestamp())
+            folder = Path(self._store.prefix) / str(workspace_id)
+            await asyncio.to_thread(_delete_unfinished, folder, before.timestamp())
 
     async def _spool(self, chunks: AsyncIterable[bytes], spool: IO[bytes]) -> StoredFile:
         digest, size = hashlib.sha256(), 0

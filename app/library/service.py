@@ -1,7 +1,10 @@
 """What people do to the Library. Each is one transaction; who may is asked in it, hidden looks missing (R4)."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
 from uuid import UUID
 
 from app.access import grants
@@ -9,20 +12,29 @@ from app.access.grants import Action, workspace_actions
 from app.access.rights import require
 from app.access.subject import Subject
 from app.database import Database, ReadSession, WriteSession
-from app.errors import Forbidden, InvalidInput, NotFound
+from app.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from app.library import sources, versions
 from app.library.files import FileStore
 from app.library.sources import SourceDetails, visible_sources
+from app.library.unused import delete_if_unused, keep_files
 from app.library.versions import FileFacts, Version, check_file_name, check_media_type
+
+T = TypeVar("T")
+# A file that its caller is going to have read at once: the workers leave it alone for that long, and take it then.
+READ_WITHIN = timedelta(seconds=5)
+STORE_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file as it came in: the name and the media type are the person's, and are not believed."""
+    """A file as it came in: the name and the media type are the person's, and are not believed.
+
+    `content` is a path where it is too large to be held: it must stay there, unchanged, until it is stored.
+    """
 
     name: str
     media_type: str
-    content: bytes
+    content: bytes | Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,41 +49,59 @@ class Library:
     ) -> tuple[UUID, UUID]:
         """A new source of the caller's own, with its first version: their ids. Needs library.manage."""
         title, description = sources.check_title(title), sources.check_description(description)
+        workspace_id = subject.workspace_id
         async with self.database.read() as reading:
             await require(reading, subject, Action.LIBRARY_MANAGE)
-        facts = await self._store(subject, file)
-        async with self.database.write() as session:
+
+        async def write(session: WriteSession, facts: FileFacts) -> tuple[UUID, UUID]:
             await require(session, subject, Action.LIBRARY_MANAGE)
             source_id = await sources.add_source(
-                session, subject.workspace_id, title=title, description=description, private=private, owner=subject.id
+                session, workspace_id, title=title, description=description, private=private, owner=subject.id
             )
-            version_id, _ = await versions.add_version(session, subject.workspace_id, source_id, facts)
-        return source_id, version_id
+            version_id, _ = await versions.add_version(session, workspace_id, source_id, facts, read_within=READ_WITHIN)
+            return source_id, version_id
+
+        return await self.storing(workspace_id, file, write)
 
     async def add_version(self, subject: Subject, source_id: UUID, file: NewFile) -> UUID:
         """A new version of a source; the newest one's id if it is this same file already."""
         async with self.database.read() as reading:
             await managed_source(reading, subject, source_id)
-        facts = await self._store(subject, file)
-        async with self.database.write() as session:
-            await managed_source(session, subject, source_id)
-            version_id, _ = await versions.add_version(session, subject.workspace_id, source_id, facts)
-        return version_id
 
-    async def _store(self, subject: Subject, file: NewFile) -> FileFacts:
-        """The file is there before the row that names it: a crash in between leaves one too many, never one too few."""
+        async def write(session: WriteSession, facts: FileFacts) -> UUID:
+            await managed_source(session, subject, source_id)
+            version_id, _ = await versions.add_version(
+                session, subject.workspace_id, source_id, facts, read_within=READ_WITHIN
+            )
+            return version_id
+
+        return await self.storing(subject.workspace_id, file, write)
+
+    async def storing(
+        self, workspace_id: UUID, file: NewFile, write: Callable[[WriteSession, FileFacts], Awaitable[T]]
+    ) -> T:
+        """Store a file, then write the rows that name it, in one transaction: what `write` returns.
+
+        The file is there before the rows: a crash in between leaves one too many, never one too few. If the same
+        content was deleted with another version meanwhile, it is stored again, and the rows are written anew.
+        Raises InvalidInput, and whatever `write` raises.
+        """
         name, media_type = check_file_name(file.name), check_media_type(file.media_type)
-        stored = await self.files.put(subject.workspace_id, file.content)
-        return FileFacts(name=name, media_type=media_type, size=stored.size, sha256=stored.sha256)
+        for _ in range(STORE_ATTEMPTS):
+            stored = await self.files.put(workspace_id, file.content)
+            async with self.database.write() as session:
+                await keep_files(session, workspace_id)
+                if await self.files.exists(workspace_id, stored.sha256):
+                    return await write(session, FileFacts(name, media_type, stored.size, stored.sha256))
+        raise Unavailable("The file store lost the file. Try again.")
 
     async def discard_stored_file(self, subject: Subject, version_id: UUID) -> Version:
         """Drop a version's stored file: it is not kept from now on, and no search finds it (R20). Safe to repeat."""
         async with self.database.write() as session:
             version = await _visible_version(session, subject, version_id)
             await managed_source(session, subject, version.source_id)
-            last = await versions.discard_stored_file(session, subject.workspace_id, version)
-        if last:
-            await self.files.delete(subject.workspace_id, version.sha256)
+            await versions.discard_stored_file(session, subject.workspace_id, version)
+        await delete_if_unused(self.database, self.files, subject.workspace_id, version.sha256)
         async with self.database.read() as reading:
             return await _visible_version(reading, subject, version_id)
 

@@ -12,7 +12,6 @@ from graphql import (
     GraphQLInputObjectType,
     GraphQLNonNull,
     GraphQLSchema,
-    Undefined,
 )
 
 from app.operations import FILE_NAME
@@ -40,7 +39,7 @@ def operations_json(schema: GraphQLSchema) -> str:
 def describe_operations(schema: GraphQLSchema) -> list[dict[str, Any]]:
     """The fields of app.operations.Operation for each query and mutation, in the order of the schema.
 
-    `schema` must be one that was built from SDL: its defaults are plain values. Raises ValueError for what has no form
+    `schema` must be one that was built from SDL: its defaults are literals. Raises ValueError for what has no form
     here: a name that is lost on the way to snake_case and back, a union or interface in an answer.
     """
     wording = Wording(operation_names(schema), schema)
@@ -114,6 +113,6 @@ def _document(kind: str, name: str, field: GraphQLField, inputs: Inputs, selecte
 def _variable_type(value: GraphQLArgument | GraphQLInputField) -> str:
     """Nullable where there is a default: else the variable would have to be sent."""
     type_ = value.type
-    if isinstance(type_, GraphQLNonNull) and value.default_value is not Undefined:
+    if isinstance(type_, GraphQLNonNull) and value.default is not None:
         return str(type_.of_type)
     return str(type_)

@@ -10,9 +10,9 @@ from graphql import (
     GraphQLInputType,
     GraphQLList,
     GraphQLNonNull,
-    Undefined,
     is_required_argument,
     is_required_input_field,
+    value_from_ast_untyped,
 )
 
 from graphql_schema.operations.leaves import leaf_schema, nullable
@@ -34,8 +34,8 @@ def _property(value: GraphQLArgument | GraphQLInputField, wording: Wording) -> d
     own = limits(_first_type(schema), value.description)
     description = " ".join(filter(None, [wording(value.description), schema.pop("description", "")]))
     schema |= {"description": description, **own}
-    if value.default_value is not Undefined:
-        schema["default"] = value.default_value
+    if value.default is not None and value.default.literal is not None:
+        schema["default"] = value_from_ast_untyped(value.default.literal)
     return schema
 
 

@@ -23,7 +23,9 @@ def leaf_schema(type_: GraphQLType, wording: Wording, *, explained: bool = True)
         return dict(_SCALARS.get(str(type_), {}))
     schema: dict[str, Any] = {"type": "string", "enum": list(type_.values)}
     if explained:
-        schema["description"] = " ".join(f"{name}: {wording(value.description)}" for name, value in type_.values.items())
+        schema["description"] = " ".join(
+            f"{name}: {wording(value.description)}" for name, value in type_.values.items()
+        )
     return schema
 
 

@@ -99,9 +99,14 @@ async def fill_rows(session: WriteSession, workspace_id: UUID, drafts: Sequence[
         for p, vector in passages
     ]
     members = [
-        {"index_id": workspace_id, "source_id": d.id, "version_id": d.version_id}
-        | {"first_passage_id": found[d.id][0].passage.id if d.text else None, "passage_count": len(found[d.id])}
-        for d in drafts
+        {
+            "index_id": workspace_id,
+            "source_id": draft.id,
+            "version_id": draft.version_id,
+            "first_passage_id": found[draft.id][0].passage.id if draft.text else None,
+            "passage_count": len(found[draft.id]),
+        }
+        for draft in drafts
     ]
     await _insert(session, workspace_id, Source, [draft.source for draft in drafts])
     await _insert(session, workspace_id, SourceGrant, owners)

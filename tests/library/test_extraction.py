@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -506,7 +507,8 @@ async def test_a_reader_whose_parent_is_gone_ends_by_itself() -> None:
     assert process.returncode == -signal.SIGXCPU
 
 
-async def test_text_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.executable", "/nowhere")
+async def test_text_starts_no_process() -> None:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     texts = await asyncio.gather(*(read(f"# Source {number}", f"{number}.md") for number in range(1_000)))
     assert [text.title for text in texts] == [f"Source {number}" for number in range(1_000)]
+    assert resource.getrusage(resource.RUSAGE_CHILDREN) == before

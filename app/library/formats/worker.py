@@ -27,16 +27,23 @@ def main(kind: str, declared: str, characters: str, seconds: str, memory: str) -
 
 
 def _limit(seconds: int, memory: int) -> None:
+    # Its soft limit comes a second before the hard one, and by a signal that tells why the process ended.
+    _bound(resource.RLIMIT_CPU, seconds, seconds + 1)
     for limit, value in (
-        (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NPROC, 0),
     ):
-        hard = resource.getrlimit(limit)[1]
-        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(limit, (bound, bound))
+        _bound(limit, value, value)
+
+
+def _bound(limit: int, soft: int, hard: int) -> None:
+    """Never above what the process was started with, which it may not raise."""
+    outer = resource.getrlimit(limit)[1]
+    if outer != resource.RLIM_INFINITY:
+        soft, hard = min(soft, outer), min(hard, outer)
+    resource.setrlimit(limit, (soft, hard))
 
 
 def _answer(read: Reader, declared: str, memory: int) -> tuple[dict[str, Any], bytes]:
