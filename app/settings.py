@@ -33,6 +33,7 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8400
     workers: PositiveInt = 1
+    public_url: HttpUrl | None = None
     shutdown_seconds: PositiveInt = 20
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"

@@ -12,6 +12,7 @@ from app.web.callers import Callers
 from app.web.graphiql import graphiql_page
 from graphql_schema.context import Context
 from graphql_schema.http import GraphQLOverHTTP
+from graphql_schema.mcp import McpDoor
 from graphql_schema.schema import schema
 
 
@@ -28,7 +29,8 @@ def create(settings: Settings, authorizer: Authorizer | None = None) -> Starlett
     """The server of these settings; `authorizer` decides in place of the one that they name."""
     tokens = [(label, token) for _, label, token in sample_tokens(settings)] if settings.sample else []
     page = graphiql_page(tokens=tokens) if settings.graphiql else None
-    return create_app(settings, GraphQLOverHTTP(schema, get_context, settings, page), authorizer)
+    graphql = GraphQLOverHTTP(schema, get_context, settings, page)
+    return create_app(settings, graphql, McpDoor(graphql.operations, get_context, settings), authorizer)
 
 
 def app() -> Starlette:

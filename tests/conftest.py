@@ -6,6 +6,7 @@
 import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import pytest_asyncio
@@ -21,15 +22,17 @@ SECRET = "a secret that only the tests know, of 32 bytes and more"
 
 
 @pytest.fixture(scope="session")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+def settings() -> Iterator[Settings]:
     """The settings of the run: jobs are done when a test says so, not behind its back."""
-    folder = tmp_path_factory.mktemp("gctl")
     given = os.environ.get("TEST_DATABASE_URL")
-    if given is not None:
-        yield _settings(given, folder)
-        return
-    with running(folder / "data") as url:
-        yield _settings(url, folder)
+    with TemporaryDirectory(prefix="gctl-tests-") as name:
+        folder = Path(name)
+        folder.chmod(0o711)  # as root, the database runs as another user, who must get there
+        if given is not None:
+            yield _settings(given, folder)
+            return
+        with running(folder / "data") as url:
+            yield _settings(url, folder)
 
 
 def _settings(url: str, folder: Path) -> Settings:

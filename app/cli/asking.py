@@ -26,14 +26,14 @@ class Refused(Exception):  # as app.errors names them
 
 def ask(connection: Connection, operation: Operation, body: Mapping[str, Any]) -> Any:
     """The operation's answer. Raises Refused; InvalidInput for a body with names that the operation does not know."""
-    request = {"query": operation.document, "variables": operation.variables(body)}
-    answer = _post(connection, request)
+    answer = run(connection, operation, operation.variables(body))
     if answer.get("errors"):
         raise Refused(problem(answer["errors"][0]))
     return operation.answer(answer["data"])
 
 
-def _post(connection: Connection, request: Mapping[str, Any]) -> Mapping[str, Any]:
+def run(connection: Connection, operation: Operation, variables: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The GraphQL answer: `data`, `errors` or both. Raises Refused where there is none."""
     headers = {"content-type": "application/json", "accept": "application/json"}
     if connection.token is not None:
         headers["authorization"] = f"Bearer {connection.token}"
@@ -41,7 +41,7 @@ def _post(connection: Connection, request: Mapping[str, Any]) -> Mapping[str, An
     with httpx2.Client(timeout=TIMEOUT, trust_env=not is_local(connection.address)) as client:
         try:
             # Escaped, so that whatever a JSON text can hold reaches the server, which says what is wrong with it.
-            content = json.dumps(request, allow_nan=False)
+            content = json.dumps({"query": operation.document, "variables": variables})
             response = client.post(f"{connection.address}/graphql", content=content, headers=headers)
         except httpx2.TimeoutException:
             raise _refused("TIMEOUT", f"{connection.address} did not answer in time.") from None

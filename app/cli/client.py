@@ -68,7 +68,7 @@ class OperationCommand(click.Command):
             click.Option(
                 ["--body"],
                 metavar="JSON",
-                help="The body: a JSON object; a file with one, as @path or a path that ends in .json; or - for standard input.",
+                help="A JSON object; a file with one: @path, or a path that ends in .json; - for standard input.",
             ),
             click.Option(
                 ["--output"],
@@ -207,6 +207,6 @@ def _type(schema: Mapping[str, Any]) -> str:
 def _limits(schema: Mapping[str, Any]) -> Iterator[str]:
     for least, most, of in (("minimum", "maximum", ""), ("minLength", "maxLength", " characters")):
         if most in schema:
-            yield f"{schema.get(least, 0)} to {schema[most]:,}{of}"
+            yield f"{schema[least]} to {schema[most]:,}{of}" if least in schema else f"at most {schema[most]:,}{of}"
     if "maxItems" in schema:
         yield f"at most {schema['maxItems']:,}"

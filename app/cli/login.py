@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from app.cli.client import call
-from app.cli.profile import Connection, Given, checked_address, checked_token, connected, find_connection, write_profile
+from app.cli.profile import Given, connected, find_connection, write_profile
 from app.operations import find_operation
 
 MORE_THAN_A_TOKEN = 10_000

@@ -10,6 +10,7 @@ import click
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from app.cli.profile import withdraw
 from app.cli.running import ending, read_settings
 from app.cli.welcome import welcome
 from app.embedded import running
@@ -65,12 +66,19 @@ def _serve(settings: Settings, shows_sample: bool) -> None:
     sock = config.bind_socket()
     address = f"http://{_in_url(settings.host)}:{sock.getsockname()[1]}"
     # The serving processes read the same settings as this one: what options changed goes to them by the environment.
-    os.environ |= {"GCTL_WORKERS": str(settings.workers), "GCTL_SAMPLE": str(shows_sample).lower()}
+    os.environ |= {
+        "GCTL_HOST": settings.host,
+        "GCTL_WORKERS": str(settings.workers),
+        "GCTL_SAMPLE": str(shows_sample).lower(),
+    }
     threading.Thread(target=welcome, args=(address, settings, shows_sample), daemon=True).start()
-    if settings.workers > 1:
-        Multiprocess(config, sockets=[sock]).run()
-    else:
-        uvicorn.Server(config).run(sockets=[sock])
+    try:
+        if settings.workers > 1:
+            Multiprocess(config, sockets=[sock]).run()
+        else:
+            uvicorn.Server(config).run(sockets=[sock])
+    finally:
+        withdraw(settings.data_dir)
 
 
 def _is_loopback(host: str) -> bool:

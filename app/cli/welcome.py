@@ -8,6 +8,7 @@ from typing import Any
 import click
 import httpx2
 
+from app.cli.profile import announce
 from app.sample import EXAMPLE_QUERIES, FIRST_RETRIEVAL
 from app.sample.seeding import SampleToken, sample_tokens
 from app.settings import Settings
@@ -26,6 +27,8 @@ def welcome(address: str, settings: Settings, shows_sample: bool) -> None:
     with httpx2.Client(base_url=address, timeout=10.0) as client:
         if not _wait_until_ready(client):
             return
+        if settings.embedded:
+            announce(settings.data_dir, address)
         lines = [f"\ngctl serves at {address}"]
         if shows_sample:
             tokens = sample_tokens(settings)

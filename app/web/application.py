@@ -1,29 +1,39 @@
 """The web application: routes, middleware and what lives as long as it does, in one readable place."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any, Protocol
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
-from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from app.access.authorizers import Authorizer
 from app.access.tokens import TokenVerifier
 from app.services import open_services
 from app.settings import Settings
+from app.web.assets import Assets
 from app.web.authentication import Authenticator
 from app.web.callers import Callers
 from app.web.graphiql import STATIC_FOLDER, STATIC_URL
 from app.web.health import healthz, readyz
+from app.web.page import library_page
 from app.web.requests import RequestLog
 from app.web.working import working
 
 
-def create_app(settings: Settings, graphql: ASGIApp, authorizer: Authorizer | None = None) -> Starlette:
-    """The whole server of these settings. `graphql` finds `services` and `callers` in its scope's state.
+class Door(Protocol):
+    """A part of the server with routes of its own, and with something that runs while they answer."""
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]: ...
+
+    def running(self) -> AbstractAsyncContextManager[None]: ...
+
+
+def create_app(settings: Settings, graphql: ASGIApp, mcp: Door, authorizer: Authorizer | None = None) -> Starlette:
+    """The whole server of these settings. `graphql` and `mcp` find `services` and `callers` in their scope's state.
 
     `authorizer` decides in place of the one that the settings name.
     """
@@ -36,13 +46,16 @@ def create_app(settings: Settings, graphql: ASGIApp, authorizer: Authorizer | No
             stack.push_async_callback(verifier.aclose)
             if settings.worker_in_server:
                 await stack.enter_async_context(working(services.worker))
+            await stack.enter_async_context(mcp.running())
             yield {"services": services, "callers": Callers(Authenticator(verifier), services.database)}
 
     routes: list[BaseRoute] = [
+        Route("/", library_page(settings)),
         Route("/graphql", graphql),
         WebSocketRoute("/graphql", graphql),
+        *mcp.routes,
         Route("/healthz", healthz),
         Route("/readyz", readyz),
-        Mount(STATIC_URL, StaticFiles(directory=STATIC_FOLDER)),
+        Mount(STATIC_URL, Assets(directory=STATIC_FOLDER)),
     ]
     return Starlette(routes=routes, middleware=[Middleware(RequestLog)], lifespan=lifespan)

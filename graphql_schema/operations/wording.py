@@ -1,10 +1,10 @@
 """The schema's descriptions, for clients that know its fields by other names; and the limits that they state."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from graphql import GraphQLInputObjectType, GraphQLInterfaceType, GraphQLObjectType, GraphQLSchema
+from graphql import GraphQLInputObjectType, GraphQLObjectType, GraphQLSchema
 
 from app.operations import to_camel, to_snake
 
@@ -16,29 +16,36 @@ _LENGTH = re.compile(rf"(?<!with ){_NUMBER} to {_NUMBER} characters")
 _LONGEST = re.compile(rf"\b[Aa]t most {_NUMBER} characters")
 _MOST_ITEMS = re.compile(rf"\b[Aa]t most {_NUMBER} ids\b")
 
+AS_GRAPHQL_HAS_THEM = frozenset({"indexState", "requestId"})  # entries of an error, which clients are shown as it came
+
 
 class Wording:
     """Descriptions with each name in backquotes as the client knows it: an operation's, or in snake_case.
 
-    A name that a root field shares with another field, `source` or `text`, stays as it is.
+    A name that a root field shares with another field, `source` or `text`, is the other's; one that no field and no
+    argument has stays as it is.
     """
 
     def __init__(self, operation_names: Mapping[str, str], schema: GraphQLSchema) -> None:
-        roots = {schema.query_type, schema.mutation_type, schema.subscription_type}
-        shared = {
-            name
-            for type_ in schema.type_map.values()
-            if isinstance(type_, GraphQLObjectType | GraphQLInterfaceType | GraphQLInputObjectType)
-            if type_ not in roots
-            for name in type_.fields
-        }
-        self._operations = {name: operation for name, operation in operation_names.items() if name not in shared}
+        self._operations = operation_names
+        self._fields = set(_field_names(schema)) - AS_GRAPHQL_HAS_THEM
 
     def __call__(self, description: str | None) -> str:
-        def reworded(match: re.Match[str]) -> str:
-            return f"`{self._operations.get(match[1]) or to_snake(match[1])}`"
+        return _QUOTED.sub(lambda match: f"`{self._known_as(match[1])}`", description or "")
 
-        return _QUOTED.sub(reworded, description or "")
+    def _known_as(self, name: str) -> str:
+        return to_snake(name) if name in self._fields else self._operations.get(name, name)
+
+
+def _field_names(schema: GraphQLSchema) -> Iterator[str]:
+    """The names of fields and arguments, but for those of the root fields themselves."""
+    roots = {schema.query_type, schema.mutation_type, schema.subscription_type}
+    for type_ in schema.type_map.values():
+        if isinstance(type_, GraphQLInputObjectType):
+            yield from type_.fields
+        elif isinstance(type_, GraphQLObjectType):
+            yield from (argument for field in type_.fields.values() for argument in field.args)
+            yield from type_.fields if type_ not in roots else ()
 
 
 def checked_name(name: str) -> str:

@@ -5,7 +5,6 @@ from uuid import UUID
 
 import strawberry
 
-from app.errors import NotFound
 from app.retrieval.explanation import Explanation
 from app.retrieval.gates import MAX_PLACE, Gate, NearestPassage
 from app.retrieval.request import MAX_LIMIT
@@ -101,11 +100,11 @@ class RetrievalGateType:
             gate=gate,
         )
 
-    @strawberry.field(description="MEMBER: the version that is searched; null where the index holds none.")
+    @strawberry.field(description="MEMBER: the version that is searched; null where there is none, or none to be seen.")
     async def searched_version(self, info: Info) -> SourceVersionType | None:
         return await _version(info, self.gate.searched_version_id)
 
-    @strawberry.field(description="MEMBER: the source's newest version, whatever its status.")
+    @strawberry.field(description="MEMBER: the source's newest version, whatever its status; null as above.")
     async def newest_version(self, info: Info) -> SourceVersionType | None:
         return await _version(info, self.gate.newest_version_id)
 
@@ -114,9 +113,7 @@ async def _version(info: Info, version_id: UUID | None) -> SourceVersionType | N
     if version_id is None:
         return None
     version = await info.context.loaders.version_by_id.load(version_id)
-    if version is None:
-        raise NotFound("version")
-    return SourceVersionType.wrap(version)
+    return None if version is None else SourceVersionType.wrap(version)
 
 
 @strawberry.type(name="RetrievalExplanation", description="Why a source is, or is not, among the hits of a question.")

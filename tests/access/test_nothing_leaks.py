@@ -3,36 +3,36 @@
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+import orjson
 import pytest
 import pytest_asyncio
 
 from app.services import Services
 from tests.access.filling import Draft, fill
-from tests.world import HIT, Caller, World
+from tests.world import HIT, World
 
 OWNER = "user:owner"
 NEW_FILE = {"name": "new.md", "mediaType": "text/markdown", "text": "New."}
 
-RETRIEVALS: dict[str, dict[str, Any]] = {
-    "content and titles": {"query": "rigging"},
-    "one place": {"query": "rigging", "limit": 1},
-    "fifty places": {"query": "rigging", "limit": 50},
-    "two words": {"query": "crane rigging"},
-    "a phrase": {"query": '"every crane"'},
-    "titles only": {"query": "catalogue"},
-    "a title without words": {"query": "The Who"},
-    "any word": {"query": "which crane has the oldest rigging", "match": "ANY_WORD"},
-    "what only hidden sources say": {"query": "zeppelin"},
-    "any word, one only in hidden sources": {"query": "zeppelin crane", "match": "ANY_WORD"},
-    "an error": {"query": "rigging", "limit": 51},
+QUESTIONS = {
+    "content and titles": 'query: "rigging"',
+    "one place": 'query: "rigging", limit: 1',
+    "fifty places": 'query: "rigging", limit: 50',
+    "two words": 'query: "crane rigging"',
+    "a phrase": r'query: "\"every crane\""',
+    "titles only": 'query: "catalogue"',
+    "a title without words": 'query: "The Who"',
+    "any word": 'query: "which crane has the oldest rigging", match: ANY_WORD',
+    "what only hidden sources say": 'query: "zeppelin"',
+    "any word, one only in hidden sources": 'query: "zeppelin crane", match: ANY_WORD',
+    "an error": 'query: "rigging", limit: 51',
 }
-ASK = (
-    "query R($kb: ID, $query: String!, $limit: Int! = 10, $ids: [ID!], $match: MatchMode! = ALL_WORDS) {"
-    " retrieve(knowledgeBaseId: $kb, query: $query, limit: $limit, sourceIds: $ids, match: $match) {"
-    f" notice index {{ state }} hits {{ {HIT} source {{ title }} snippet {{ text highlights {{ start end }} }}"
-    " highlights { start end } } } }"
+# How many hits the reader gets for the first seven: a comparison of empty answers would show nothing.
+COUNTS = [3, 1, 3, 2, 1, 1, 1]
+ANSWER = (
+    f"{{ notice index {{ state }} hits {{ {HIT} source {{ title }}"
+    " snippet { text highlights { start end } } highlights { start end } } }"
 )
 
 
@@ -45,28 +45,34 @@ class Harbor:
     unbuilt: str
     hidden: list[Draft]
 
-    async def asked(self, caller: Caller, base: str | None, **arguments: Any) -> tuple[int, bytes]:
-        response = await caller.post(ASK, {"kb": base} | arguments)
-        return response.status_code, response.content
-
-    async def everything(self) -> dict[tuple[str, str, str], tuple[int, bytes]]:
-        """The answer to every question, in each scope, for each caller: status and bytes."""
+    async def everything(self) -> dict[tuple[str, str], bytes]:
+        """The answers to all questions, for each caller and scope: the bytes of the body."""
         callers = {"reader": self.world.reader, "granted": self.world.caller("user:ada"), "nobody": self.world.nobody}
+        bases = {"ready": self.base, "unbuilt": self.unbuilt, "workspace": None}
         return {
-            (who, scope, name): await self.asked(caller, base, **question)
+            (who, scope): (await caller.post(self._document(base))).content
             for who, caller in callers.items()
-            for scope, base in {"base": self.base, "unbuilt": self.unbuilt, "workspace": None}.items()
-            for name, question in RETRIEVALS.items()
+            for scope, base in bases.items()
         }
+
+    def _document(self, base: str | None) -> str:
+        scope = "" if base is None else f', knowledgeBaseId: "{base}"'
+        fields = [f"q{n}: retrieve({question}{scope}) {ANSWER}" for n, question in enumerate(QUESTIONS.values())]
+        return f"{{ {' '.join(fields)} }}"
 
 
 @pytest_asyncio.fixture(scope="module")
 async def harbor(services: Services, server: str) -> AsyncIterator[Harbor]:
     async with World.made(services, server) as world:
-        await world.add("Crane book", "Every crane has rigging. Its rigging is checked.", by=world.manager)
-        await world.add("Yard book", "Old rigging is burnt; the crane is not.")
-        await world.add("Rigging catalogue", "Shackles and wires.")
-        await world.add("The Who", "A band that never saw a harbor.")
+        shelf = {
+            "Crane book": "Every crane has rigging. Its rigging is checked.",
+            "Yard book": "Old rigging is burnt; the crane is not.",
+            "Rigging catalogue": "Shackles and wires.",
+            "The Who": "A band that never saw a harbor.",
+        }
+        drafts = [Draft(title, text, "user:manager") for title, text in shelf.items()]
+        await fill(services, world.workspace_id, drafts)
+        world.sources = {draft.title: str(draft.id) for draft in drafts}
         await world.grant("user:ada", "source.details", world.sources["Yard book"])
         base = await world.knowledge_base(*world.sources)
         unbuilt = await world.manager.change("createKnowledgeBase", "knowledgeBase { id }", name="Unbuilt")
@@ -81,24 +87,19 @@ async def harbor(services: Services, server: str) -> AsyncIterator[Harbor]:
 
 async def test_a_thousand_hidden_matches_change_no_byte(harbor: Harbor) -> None:
     world = harbor.world
-    import time; T=time.time()
     before = await harbor.everything()
-    print("T before", time.time()-T)
     await fill(world.services, world.workspace_id, harbor.hidden)
-    print("T fill", time.time()-T)
     await _hold(harbor, harbor.hidden)
-    print("T hold", time.time()-T)
     owner = world.caller(OWNER)
     # They are really there, in both scopes, and better than what the others find.
     for base in (None, harbor.base):
         found = (await owner.retrieve("rigging", base, limit=50))["hits"]
         assert {hit["resourceId"] for hit in found} <= {str(draft.id) for draft in harbor.hidden}
         assert len(found) == 50
-    print("T own", time.time()-T)
     after = await harbor.everything()
-    print("T after", time.time()-T)
-    assert sorted(after) == sorted(before)
-    assert [key for key, answer in before.items() if after[key] != answer] == []
+    assert [key for key in before if after[key] != before[key]] == []
+    answers = list(orjson.loads(after["reader", "ready"])["data"].values())
+    assert [len(answer["hits"]) for answer in answers[: len(COUNTS)]] == COUNTS
 
 
 async def _hold(harbor: Harbor, drafts: Sequence[Draft]) -> None:
@@ -227,7 +228,7 @@ def _refusals(field: str, who: str) -> tuple[set[str], ...]:
     return (set(),) if field.startswith("removeKnowledgeBaseSources") and field in ON_SOURCES else ({"NOT_FOUND"},)
 
 
-@pytest.mark.parametrize("who", ["user:manager", "user:reader", "user:nobody"])
+@pytest.mark.parametrize("who", ["user:manager", "user:reader"])
 @pytest.mark.parametrize("field", [*ON_SOURCES, *ON_BASES], ids=lambda field: field.partition(" {")[0])
 async def test_what_is_missing_answers_alike_for_whatever_reason(
     harbor: Harbor, missing: dict[str, Missing], who: str, field: str

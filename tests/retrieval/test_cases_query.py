@@ -1,4 +1,4 @@
-"""What people type, over HTTP: no text is an error, none is an operator, and each finds what it should (R8, R10, R13)."""
+"""What people type, over HTTP: no text is an error, none is an operator, and each finds what it should (R8, R13)."""
 
 from collections.abc import AsyncIterator
 
@@ -92,7 +92,8 @@ CASES = [
     Case(
         "R8 codes are their parts, adjacent and in order",
         "Poseidon P-8A flies. Ship poseidon-1234 waits. Camera Hikvision DS-7604NI-E1/4P/A films.",
-        finds=["p-8a", "P-8A", "-8a", "8a", "1234", "poseidon-1234", "DS-7604NI", "ds-7604ni-e1/4p/a", "7604NI", "E1/4P"],
+        finds=["p-8a", "P-8A", "-8a", "8a", "1234", "poseidon-1234", "DS-7604NI", "7604NI",
+               "ds-7604ni-e1/4p/a", "E1/4P"],
         misses=["p-8", "DS-7604", "4p-e1", "poseidon-8a", "123"],
     ),
     Case("R8 the parts of a word stand together", "A shirt with t bar.", finds=["shirt", "t bar"], misses=["t-shirt"]),
@@ -199,23 +200,14 @@ NOTHING_TO_SEARCH = [
 ]
 
 
-async def test_R13_a_question_with_nothing_searchable_says_so_and_finds_nothing(words: World) -> None:
+async def test_r13_a_question_with_nothing_searchable_says_so_and_finds_nothing(words: World) -> None:
     await words.add("Plain", "The who and the what. 🚀")
     found = await answers(words.reader, [(query, None) for query in NOTHING_TO_SEARCH])
-    assert [(query, answer["notice"], answer["hits"]) for query, answer in zip(NOTHING_TO_SEARCH, found, strict=True)] == [
-        (query, "NO_SEARCHABLE_WORDS", []) for query in NOTHING_TO_SEARCH
-    ]  # fmt: skip
+    seen = {query: (answer["notice"], answer["hits"]) for query, answer in zip(NOTHING_TO_SEARCH, found, strict=True)}
+    assert seen == dict.fromkeys(NOTHING_TO_SEARCH, ("NO_SEARCHABLE_WORDS", []))
 
 
-@pytest.mark.parametrize("title", ["🚀 launch plan", "It's On", "Who Is Who", "Title with trailing slash\\", "🚀"])
-async def test_R10_a_title_of_whatever_characters_is_found_by_itself(words: World, title: str) -> None:
-    source = await words.add(title, "Nothing of the kind.")
-    found = await answers(words.reader, [(title, None), (title.upper(), None), ("launch 🚀", source)])
-    assert [hit["resourceId"] for answer in found[:2] for hit in answer["hits"]] == [source, source]
-    assert [hit["resourceId"] for hit in found[2]["hits"]] == ([source] if "launch" in title else [])
-
-
-async def test_R8_a_question_of_450_words_is_answered(words: World) -> None:
+async def test_r8_a_question_of_450_words_is_answered(words: World) -> None:
     named = [f"{letter}{digit}" for letter in "abcdefghijklm" for digit in range(10)]
     source = await words.add("Long", " ".join(named))
     ordinary = " ".join(["x", *["n"] * 449])
