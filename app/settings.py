@@ -69,6 +69,8 @@ class Settings(BaseSettings):
     max_query_cost: PositiveInt = 10_000
     operation_seconds: PositiveFloat = 10.0
     max_concurrent_operations: PositiveInt = 100
+    trusted_documents: Literal["off", "register", "only"] = "register"
+    fast_execution: bool = True
     graphiql: bool = True
     sample: bool = False
 

@@ -9,6 +9,7 @@ from app.sample.seeding import sample_tokens
 from app.settings import Settings
 from app.web.application import create_app
 from app.web.callers import Callers
+from app.web.documents import Documents
 from app.web.graphiql import graphiql_page
 from graphql_schema.context import Context
 from graphql_schema.http import GraphQLOverHTTP
@@ -25,11 +26,17 @@ async def get_context(connection: HTTPConnection) -> Context:
     return Context(connection.state.services, caller.subject, caller.workspace)
 
 
+def get_documents(connection: HTTPConnection) -> Documents:
+    """The server's store of documents that are named by their hash."""
+    documents: Documents = connection.state.documents
+    return documents
+
+
 def create(settings: Settings, authorizer: Authorizer | None = None) -> Starlette:
     """The server of these settings; `authorizer` decides in place of the one that they name."""
     tokens = [(label, token) for _, label, token in sample_tokens(settings)] if settings.sample else []
     page = graphiql_page(tokens=tokens) if settings.graphiql else None
-    graphql = GraphQLOverHTTP(schema, get_context, settings, page)
+    graphql = GraphQLOverHTTP(schema, get_context, settings, page, get_documents)
     return create_app(settings, graphql, McpDoor(graphql.operations, get_context, settings), authorizer)
 
 

@@ -5,7 +5,7 @@ for every operation: what one caller may see is never kept for another.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +17,8 @@ from app.access.subject import Subject
 from app.database import Database
 from app.knowledge_bases.facts import IndexState
 from app.knowledge_bases.repository import KnowledgeBaseDetails, find_knowledge_bases
-from app.library.sources import SourceDetails, visible_sources
+from app.library.reading import ReadPassage, Stretch, passages_by_id, passages_by_stretch
+from app.library.sources import SourceDetails, sources_by_id, visible_sources
 from app.library.versions import Version, find_versions, latest_versions
 from app.retrieval.repository import load_scopes
 from app.retrieval.request import RetrieveRequest
@@ -37,6 +38,8 @@ class Loaders:
         self.source_by_id: DataLoader[UUID, SourceDetails | None] = self._loader(self._sources)
         self.version_by_id: DataLoader[UUID, Version | None] = self._loader(self._versions)
         self.latest_version_by_source: DataLoader[UUID, Version | None] = self._loader(self._latest_versions)
+        self.passage_by_id: DataLoader[UUID, ReadPassage | None] = self._loader(self._passages)
+        self.passages_by_stretch: DataLoader[Stretch, Sequence[ReadPassage]] = self._loader(self._stretches)
         self.knowledge_base_by_id: DataLoader[UUID, KnowledgeBaseDetails | None] = self._loader(self._knowledge_bases)
         self.index_by_knowledge_base: DataLoader[UUID, IndexState | None] = self._loader(self._indexes)
         self.actions_by_subject: DataLoader[Subject, frozenset[Action]] = self._loader(self._actions)
@@ -49,8 +52,7 @@ class Loaders:
         return await self._authorizer.check(self._subject, source_ids)
 
     async def _sources(self, ids: Sequence[UUID]) -> Sequence[SourceDetails | None]:
-        async with self._database.read() as session:
-            found = await visible_sources(session, self._subject, ids)
+        found = await sources_by_id(self._database, self._subject, ids)
         return [found.get(id_) for id_ in ids]
 
     async def _versions(self, ids: Sequence[UUID]) -> Sequence[Version | None]:
@@ -65,6 +67,22 @@ class Loaders:
         async with self._database.read() as session:
             found = await latest_versions(session, self._subject.workspace_id, source_ids)
         return [found.get(id_) for id_ in source_ids]
+
+    async def _passages(self, ids: Sequence[UUID]) -> Sequence[ReadPassage | None]:
+        found = await passages_by_id(self._database, self._subject, ids)
+        allowed = await self._allowed(found.values())
+        return [passage if (passage := found.get(id_)) and passage.source_id in allowed else None for id_ in ids]
+
+    async def _stretches(self, stretches: Sequence[Stretch]) -> Sequence[Sequence[ReadPassage]]:
+        found = await passages_by_stretch(self._database, self._subject, stretches)
+        allowed = await self._allowed(passage for passages in found for passage in passages)
+        return [[passage for passage in passages if passage.source_id in allowed] for passages in found]
+
+    async def _allowed(self, passages: Iterable[ReadPassage]) -> set[UUID]:
+        """The sources that the authorizer lets the caller read, asked as for hits and with them (R12)."""
+        source_ids = list(dict.fromkeys(passage.source_id for passage in passages))
+        answers = await self.read_check_by_source.load_many(source_ids)
+        return {source_id for source_id, may in zip(source_ids, answers, strict=True) if may is True}
 
     async def _knowledge_bases(self, ids: Sequence[UUID]) -> Sequence[KnowledgeBaseDetails | None]:
         async with self._database.read() as session:

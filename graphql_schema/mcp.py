@@ -4,7 +4,6 @@ Who calls is found out as for /graphql, by the same tokens; a request without a 
 the metadata that says whose tokens are good (RFC 9728). Nothing is kept between two requests, so any worker answers.
 """
 
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -50,7 +49,6 @@ class McpDoor:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """The door answers while the block runs."""
-        logging.getLogger("mcp").setLevel(logging.WARNING)  # else several lines for each request
         self._manager = StreamableHTTPSessionManager(
             self._server, json_response=True, stateless=True, max_request_body_size=self._settings.max_body_bytes
         )

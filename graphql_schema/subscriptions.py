@@ -8,6 +8,7 @@ import strawberry
 
 from app.errors import IndexNotReady, NotFound
 from app.inputs import parse_id
+from app.knowledge_bases.facts import watched_index
 from app.knowledge_bases.lifecycle import Remedy
 from graphql_schema.context import Info
 from graphql_schema.types.enums import IndexState
@@ -19,8 +20,9 @@ POLL_SECONDS = 0.25
 @strawberry.type(description="What can be watched, over graphql-transport-ws.")
 class Subscription:
     @strawberry.subscription(
-        description="A knowledge base's current index: as it is, and again whenever its state, generation or progress "
-        "changes. It ends when the index is not being built. INDEX_NOT_READY if it was never built."
+        description="The index of a knowledge base that is being worked on, the successor of a READY one too; else the "
+        "current one: as it is, and again whenever its state, generation or progress changes. It ends when nothing is "
+        "being built. INDEX_NOT_READY if it was never built."
     )
     async def index_progress(
         self,
@@ -33,7 +35,8 @@ class Subscription:
             info.context.renew()
             if await info.context.loaders.knowledge_base_by_id.load(base_id) is None:
                 raise NotFound("knowledge base")
-            current = await info.context.loaders.index_by_knowledge_base.load(base_id)
+            async with info.context.services.database.read() as session:
+                current = await watched_index(session, info.context.caller.workspace_id, base_id)
             if current is None:
                 raise IndexNotReady(None, Remedy.REBUILD)
             if current != shown:

@@ -16,15 +16,23 @@ from app.access.tokens import issue
 from app.access.workspaces import ensure_workspace
 from app.services import Services
 
+
 MANAGER = "user:manager"
 READER = "user:reader"
 HIT = "chunkId resourceId resourceVersionId ordinal textHash snippetSafe rank text"
-RETRIEVE = (
-    "query R($kb: ID, $query: String!, $limit: Int! = 10, $ids: [ID!], $match: MatchMode! = ALL_WORDS) {"
-    " retrieve(knowledgeBaseId: $kb, query: $query, limit: $limit, sourceIds: $ids, match: $match) {"
-    " notice index { state generation } hits { %s source { title } snippet { text highlights { start end } }"
-    " highlights { start end } } } }"
-) % HIT
+RETRIEVE = """
+query R($kb: ID, $query: String!, $limit: Int! = 10, $ids: [ID!], $match: MatchMode! = ALL_WORDS) {
+  retrieve(knowledgeBaseId: $kb, query: $query, limit: $limit, sourceIds: $ids, match: $match) {
+    notice
+    index { state generation }
+    hits {
+      chunkId resourceId resourceVersionId ordinal textHash snippetSafe rank text
+      source { title }
+      snippet { text highlights { start end } }
+      highlights { start end }
+    }
+  }
+}"""
 
 
 class RefusedError(Exception):

@@ -100,7 +100,7 @@ class Admission:
 
     access: type[VersionAccess]
     granted: Subquery
-    open_read: ColumnElement[bool] = OPEN_READ
+    open_read: ColumnElement[bool]
 
     def joined(self, rows: FromClause, version_id: InstrumentedAttribute[UUID]) -> FromClause:
         a = self.access
@@ -127,6 +127,6 @@ class Admission:
         return and_(*self.gates.values(), ~(self.access.source_id == any_(DENIED)))
 
 
-def admitted() -> Admission:
-    """A fresh set of aliases for one search step."""
-    return Admission(aliased(VersionAccess), source_grants())
+def admitted(open_read: ColumnElement[bool] = OPEN_READ) -> Admission:
+    """A fresh set of aliases for one search step, or for a look-up by key, which can ask for `open_read` itself."""
+    return Admission(aliased(VersionAccess), source_grants(), open_read)

@@ -38,7 +38,7 @@ _SOURCE_COLUMNS = {
     Action.SOURCE_DETAILS: SourceGrant.details_until,
     Action.SOURCE_CONTENT: SourceGrant.content_until,
 }
-# The driver gives and takes this for PostgreSQL's infinity.
+# The driver takes this for PostgreSQL's infinity, and gives it back without a time zone.
 FOREVER = datetime.max.replace(tzinfo=UTC)
 
 
@@ -153,10 +153,11 @@ async def grants_of_source(
         Grant(row.subject, action, None if until == FOREVER else until)
         for row in rows
         for action, until in _held(row).items()
-        if until is not None and until > now
+        if until > now
     ]
     return sorted((grant for grant in found if grant.key > after), key=lambda grant: grant.key)[:first]
 
 
-def _held(row: SourceGrant) -> dict[Action, datetime | None]:
-    return {action: getattr(row, column.key) for action, column in _SOURCE_COLUMNS.items()}
+def _held(row: SourceGrant) -> dict[Action, datetime]:
+    untils = {action: getattr(row, column.key) for action, column in _SOURCE_COLUMNS.items()}
+    return {action: until if until.tzinfo else FOREVER for action, until in untils.items() if until is not None}

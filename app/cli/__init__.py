@@ -13,6 +13,7 @@ COMMANDS = {
     "token": ("app.cli.operating:token", "Print a token for a subject."),
     "grant": ("app.cli.operating:grant", "Let a subject do something: how the first manager comes to be."),
     "import": ("app.cli.importing:import_documents_command", "Import a folder or a JSONL file of documents."),
+    "documents": ("app.cli.documents:documents", "Register the documents that front ends may name by their hash."),
     "login": ("app.cli.login:login", "Keep a server's address and a token for the commands below."),
     "logout": ("app.cli.login:logout", "Forget them."),
     "operations": ("app.cli.client:list_operations", "List what the three commands below, and agents, can do."),

@@ -23,7 +23,7 @@ from app.web.working import working
 @operator
 async def migrate() -> None:
     """Bring the database to the tables that this version expects. Safe to repeat, and on a live database."""
-    settings = read_settings()
+    settings = read_settings(quiet=True)
     if settings.embedded:
         with running(settings.data_dir) as url:
             before, after = await run_migrations(url)
@@ -51,7 +51,7 @@ async def worker() -> None:
 @operator
 async def token(subject: str, workspace: str, groups: tuple[str, ...], ttl: str) -> None:
     """Print a token for a subject, alone on standard output."""
-    settings = read_settings()
+    settings = read_settings(quiet=True)
     signed = issue(settings, subject, workspace, groups, parse_duration(ttl))
     async with open_services(settings) as services, services.database.write() as session:
         await ensure_workspace(session, workspace)
@@ -67,7 +67,7 @@ async def token(subject: str, workspace: str, groups: tuple[str, ...], ttl: str)
 async def grant(subject: str, action: str, workspace: str, source: str | None) -> None:
     """Let a subject do something, until it is revoked."""
     source_id = None if source is None else parse_id("--source", source)
-    async with open_services(read_settings()) as services, services.database.write() as session:
+    async with open_services(read_settings(quiet=True)) as services, services.database.write() as session:
         workspace_id = await ensure_workspace(session, workspace)
         if source_id is not None and not await source_exists(session, workspace_id, source_id):
             raise NotFound("source")

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 HIGHLIGHT = "bold yellow"
+ID_LENGTH = 36  # an id that is cut is of no use
 TITLES = ("title", "name", "state", "id")
 
 
@@ -38,7 +39,7 @@ def _hits(answer: Mapping[str, Any]) -> RenderableType:
         )
     below = [_plain(f"{len(answer['hits'])} hits")]
     if index := answer.get("index"):
-        below.append(_plain(f"Index: {index['state']}, generation {index['generation']}"))
+        below.append(_plain(f"Index: {index['state']}"))
     if notice := answer.get("notice"):
         below.append(_plain(f"Notice: {notice}"))
     return Group(table, *below) if answer["hits"] else Group(*below)
@@ -55,7 +56,7 @@ def highlighted(text: str, ranges: Sequence[Mapping[str, int]]) -> Text:
 def _page(page: Mapping[str, Any]) -> RenderableType:
     nodes: Sequence[Mapping[str, Any]] = page["nodes"]
     columns = [name for name in (nodes[0] if nodes else {}) if any(node[name] is not None for node in nodes)]
-    table = Table(*columns)
+    table = Table(*(Column(name, min_width=ID_LENGTH if name == "id" else None) for name in columns))
     for node in nodes:
         table.add_row(*(_plain(_shown(node[name])) for name in columns))
     info = page["page_info"]

@@ -19,13 +19,19 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def read_settings() -> Settings:
-    """The environment's settings. A wrong one ends the command with status 2, naming it."""
+def read_settings(*, quiet: bool = False) -> Settings:
+    """The environment's settings. A wrong one ends the command with status 2, naming it.
+
+    `quiet` is for commands that end by themselves and say in their own words what they did: unless GCTL_LOG_LEVEL is
+    set, they log warnings only.
+    """
     try:
         settings = Settings()
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'settings'}: {e['msg']}" for e in error.errors())
         raise click.UsageError(f"A setting in the environment is wrong. {problems}") from None
+    if quiet and "log_level" not in settings.model_fields_set:
+        settings = settings.model_copy(update={"log_level": "warning"})
     configure_logs(settings)
     return settings
 

@@ -3,6 +3,8 @@
 import asyncio
 import ipaddress
 import os
+import signal
+import sys
 import threading
 from contextlib import ExitStack
 
@@ -72,6 +74,8 @@ def _serve(settings: Settings, shows_sample: bool) -> None:
         "GCTL_SAMPLE": str(shows_sample).lower(),
     }
     threading.Thread(target=welcome, args=(address, settings, shows_sample), daemon=True).start()
+    # uvicorn hands a signal back when it has shut down, and what ends a process by default passes over `finally`.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     try:
         if settings.workers > 1:
             Multiprocess(config, sockets=[sock]).run()

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, exists, func, select
 from app.database import Database, WriteSession
 from app.jobs.claims import Claim, end
 from app.knowledge_bases.indexing import Searchable, index_in_workspace
-from app.knowledge_bases.preparing import prepare
+from app.knowledge_bases.preparing import Preparer, notes_on
 from app.knowledge_bases.repository import mark_stale_by_source
 from app.library.extraction import Extracted, ExtractionError, extract
 from app.library.files import FileStore, MissingFile
@@ -17,11 +17,12 @@ from app.models import SourceVersion
 from app.settings import Settings
 
 NEEDS_WORK: ColumnElement[bool] = SourceVersion.status == "PENDING"
-NO_TEXT = "The file holds no text that can be read. The source is not found by search."
 MISSING = "The stored file is missing. Add the file again."
 
 
-async def read_version(database: Database, files: FileStore, settings: Settings, claim: Claim[SourceVersion]) -> None:
+async def read_version(
+    database: Database, files: FileStore, settings: Settings, preparer: Preparer, claim: Claim[SourceVersion]
+) -> None:
     """Extract, cut and index one version, or mark it FAILED with a reason. Raises ClaimLostError."""
     async with database.write() as session:
         version = await claim.hold(session)
@@ -35,7 +36,7 @@ async def read_version(database: Database, files: FileStore, settings: Settings,
     except ExtractionError as error:
         await fail_version(database, claim, error.reason)
     else:
-        passages = await prepare(version.source_id, version.id, extracted.text)
+        passages = await preparer.prepare(version.source_id, version.id, extracted.text)
         await _save(database, claim, version, extracted, passages)
 
 
@@ -66,7 +67,7 @@ async def _save(
         source = await lock_source(session, claim.workspace_id, version.source_id)
         row = await claim.hold(session)
         row.status = "INDEXED"
-        row.status_reason = " ".join([*extracted.notes, *([] if passages else [NO_TEXT])]) or None
+        row.status_reason = notes_on(extracted, passages)
         row.passage_count = len(passages)
         end(row)
         if source is None or source.lifecycle != "ACTIVE":

@@ -20,6 +20,7 @@ from app.database import WORK_CHANNEL, Database
 from app.jobs import files as kept_files
 from app.jobs import indexes, purging, versions
 from app.jobs.claims import Claim, ClaimLostError, claim, due, renewed, unclaimed
+from app.knowledge_bases.preparing import Preparer
 from app.knowledge_bases.upkeep import clean_pending_postings
 from app.library.files import FileStore
 from app.models import SearchIndex, Source, SourceVersion
@@ -58,12 +59,13 @@ class Worker:
         self._database = database
         self._lease = timedelta(seconds=settings.job_lease_seconds)
         self._poll = settings.job_poll_seconds
+        self._preparer = Preparer()
         self.kinds = (
             Kind(
                 "version",
                 SourceVersion,
                 versions.NEEDS_WORK,
-                lambda c: versions.read_version(database, files, settings, c),
+                lambda c: versions.read_version(database, files, settings, self._preparer, c),
                 lambda c, reason: versions.fail_version(database, c, reason),
             ),
             Kind(
@@ -77,6 +79,10 @@ class Worker:
             Kind("retired", SearchIndex, purging.INDEX_NEEDS_WORK, lambda c: purging.drop_index(database, c)),
             Kind("files", SearchIndex, kept_files.NEEDS_WORK, lambda c: kept_files.collect(database, files, c)),
         )
+
+    def close(self) -> None:
+        """End what the worker started. It runs no more."""
+        self._preparer.close()
 
     async def run(self) -> None:
         """Work until cancelled. A job that is cut off is given back; that of a process that dies waits its lease."""

@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, func, select
 
 from app.access.subject import Subject
-from app.database import ReadSession
+from app.database import ReadSession, WriteSession
 from app.library.sources import SourceDetails, visible_sources
 from app.models import IndexFailure, IndexMember, KnowledgeBase, SearchIndex
 
@@ -49,7 +49,7 @@ async def load_index(session: ReadSession, workspace_id: UUID, index_id: UUID) -
     return await _load(session, SearchIndex.workspace_id == workspace_id, SearchIndex.id == index_id)
 
 
-async def current_index(session: ReadSession, workspace_id: UUID, base_id: UUID) -> IndexState | None:
+async def current_index(session: ReadSession | WriteSession, workspace_id: UUID, base_id: UUID) -> IndexState | None:
     """The index that the knowledge base is searched through; None where it was never built."""
     pointer = select(KnowledgeBase.current_index_id).where(
         KnowledgeBase.workspace_id == workspace_id, KnowledgeBase.id == base_id
@@ -57,7 +57,21 @@ async def current_index(session: ReadSession, workspace_id: UUID, base_id: UUID)
     return await _load(session, SearchIndex.workspace_id == workspace_id, SearchIndex.id == pointer.scalar_subquery())
 
 
-async def _load(session: ReadSession, *condition: ColumnElement[bool]) -> IndexState | None:
+async def watched_index(session: ReadSession, workspace_id: UUID, base_id: UUID) -> IndexState | None:
+    """The index that is being worked on, be it current or the successor of one that is; else the current one.
+
+    None where the knowledge base was never built.
+    """
+    open_index = _load(
+        session,
+        SearchIndex.workspace_id == workspace_id,
+        SearchIndex.knowledge_base_id == base_id,
+        SearchIndex.work.is_not(None),
+    )
+    return await open_index or await current_index(session, workspace_id, base_id)
+
+
+async def _load(session: ReadSession | WriteSession, *condition: ColumnElement[bool]) -> IndexState | None:
     index = SearchIndex
     rows = await session.execute(
         select(

@@ -16,6 +16,7 @@ from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import aliased
 
 from app.database import ReadSession, WriteSession
+from app.library.bulk import insert_rows
 from app.library.passages import StoredPassage
 from app.models import (
     IndexFailure,
@@ -29,7 +30,7 @@ from app.words import search_vector
 
 # One value of a posting's `sample` stands for a sixteenth of the rows.
 SAMPLES = 16
-BATCH = 500
+BATCH = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +71,28 @@ async def index_in_workspace(
         )
     )
     await session.flush()
+    await save_postings(session, workspace_id, workspace_id, passages)
+
+
+async def save_postings(
+    session: WriteSession, workspace_id: UUID, index_id: UUID, passages: Sequence[Searchable]
+) -> None:
+    """Make passages found in an index."""
     for first in range(0, len(passages), BATCH):
-        await session.execute(
-            insert(IndexPosting),
-            [
-                {
-                    "workspace_id": workspace_id,
-                    "index_id": workspace_id,
-                    "passage_id": passage.id,
-                    "source_id": source_id,
-                    "version_id": version_id,
-                    "ordinal": passage.ordinal,
-                    "sample": passage.id.int % SAMPLES,
-                    "tsv": vector,
-                }
-                for passage, vector in passages[first : first + BATCH]
-            ],
+        batch = passages[first : first + BATCH]
+        await insert_rows(
+            session,
+            IndexPosting,
+            {
+                "passage_id": [passage.id for passage, _ in batch],
+                "source_id": [passage.source_id for passage, _ in batch],
+                "version_id": [passage.version_id for passage, _ in batch],
+                "ordinal": [passage.ordinal for passage, _ in batch],
+                "sample": [passage.id.int % SAMPLES for passage, _ in batch],
+                "tsv": [vector for _, vector in batch],
+            },
+            workspace_id=workspace_id,
+            index_id=index_id,
         )
 
 

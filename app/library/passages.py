@@ -3,17 +3,17 @@
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
 from app.database import ReadSession, WriteSession
+from app.library.bulk import insert_rows
 from app.library.splitting import Span
 from app.models import Passage, new_id
 
 # Rows sent to the database in one statement.
-BATCH = 500
+BATCH = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +49,22 @@ def cut(source_id: UUID, version_id: UUID, text: str, spans: Sequence[Span]) -> 
 
 async def save_passages(session: WriteSession, workspace_id: UUID, passages: Sequence[StoredPassage]) -> None:
     for first in range(0, len(passages), BATCH):
-        rows: list[dict[str, Any]] = [
+        batch = passages[first : first + BATCH]
+        await insert_rows(
+            session,
+            Passage,
             {
-                "workspace_id": workspace_id,
-                "id": passage.id,
-                "source_id": passage.source_id,
-                "version_id": passage.version_id,
-                "ordinal": passage.ordinal,
-                "start_offset": passage.start,
-                "end_offset": passage.end,
-                "text": passage.text,
-                "text_hash": passage.text_hash,
-            }
-            for passage in passages[first : first + BATCH]
-        ]
-        await session.execute(insert(Passage), rows)
+                "id": [passage.id for passage in batch],
+                "source_id": [passage.source_id for passage in batch],
+                "version_id": [passage.version_id for passage in batch],
+                "ordinal": [passage.ordinal for passage in batch],
+                "start_offset": [passage.start for passage in batch],
+                "end_offset": [passage.end for passage in batch],
+                "text": [passage.text for passage in batch],
+                "text_hash": [passage.text_hash for passage in batch],
+            },
+            workspace_id=workspace_id,
+        )
 
 
 async def find_passages(

@@ -1,10 +1,10 @@
 """What people do to the Library. Each is one transaction; who may is asked in it, hidden looks missing (R4)."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from app.access import grants
@@ -20,7 +20,8 @@ from app.library.unused import delete_if_unused, keep_files
 from app.library.versions import FileFacts, Version, check_file_name, check_media_type
 
 T = TypeVar("T")
-# A file that its caller is going to have read at once: the workers leave it alone for that long, and take it then.
+# A file of that size is read in a moment, and its caller is going to ask for that: so long the workers leave it alone.
+SMALL_FILE = 1_000_000
 READ_WITHIN = timedelta(seconds=5)
 STORE_ATTEMPTS = 3
 
@@ -29,12 +30,20 @@ STORE_ATTEMPTS = 3
 class NewFile:
     """A file as it came in: the name and the media type are the person's, and are not believed.
 
-    `content` is a path where it is too large to be held: it must stay there, unchanged, until it is stored.
+    `content` is a path, or what gives a stream of it each time it is called, where it may be too large to be held.
     """
 
     name: str
     media_type: str
-    content: bytes | Path
+    content: bytes | Path | Callable[[], AsyncIterable[bytes]]
+
+
+class Added(NamedTuple):
+    """A version that was added. One that `is_small` is left for a moment to the caller, to have it read at once."""
+
+    source_id: UUID
+    version_id: UUID
+    is_small: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,34 +55,30 @@ class Library:
 
     async def add_source(
         self, subject: Subject, *, title: str, description: str | None, private: bool, file: NewFile
-    ) -> tuple[UUID, UUID]:
-        """A new source of the caller's own, with its first version: their ids. Needs library.manage."""
+    ) -> Added:
+        """A new source of the caller's own, with its first version. Needs library.manage."""
         title, description = sources.check_title(title), sources.check_description(description)
         workspace_id = subject.workspace_id
         async with self.database.read() as reading:
             await require(reading, subject, Action.LIBRARY_MANAGE)
 
-        async def write(session: WriteSession, facts: FileFacts) -> tuple[UUID, UUID]:
+        async def write(session: WriteSession, facts: FileFacts) -> Added:
             await require(session, subject, Action.LIBRARY_MANAGE)
             source_id = await sources.add_source(
                 session, workspace_id, title=title, description=description, private=private, owner=subject.id
             )
-            version_id, _ = await versions.add_version(session, workspace_id, source_id, facts, read_within=READ_WITHIN)
-            return source_id, version_id
+            return await _add_version(session, workspace_id, source_id, facts)
 
         return await self.storing(workspace_id, file, write)
 
-    async def add_version(self, subject: Subject, source_id: UUID, file: NewFile) -> UUID:
-        """A new version of a source; the newest one's id if it is this same file already."""
+    async def add_version(self, subject: Subject, source_id: UUID, file: NewFile) -> Added:
+        """A new version of a source; the newest one if it is this same file already."""
         async with self.database.read() as reading:
             await managed_source(reading, subject, source_id)
 
-        async def write(session: WriteSession, facts: FileFacts) -> UUID:
+        async def write(session: WriteSession, facts: FileFacts) -> Added:
             await managed_source(session, subject, source_id)
-            version_id, _ = await versions.add_version(
-                session, subject.workspace_id, source_id, facts, read_within=READ_WITHIN
-            )
-            return version_id
+            return await _add_version(session, subject.workspace_id, source_id, facts)
 
         return await self.storing(subject.workspace_id, file, write)
 
@@ -88,7 +93,8 @@ class Library:
         """
         name, media_type = check_file_name(file.name), check_media_type(file.media_type)
         for _ in range(STORE_ATTEMPTS):
-            stored = await self.files.put(workspace_id, file.content)
+            content = file.content() if callable(file.content) else file.content
+            stored = await self.files.put(workspace_id, content)
             async with self.database.write() as session:
                 await keep_files(session, workspace_id)
                 if await self.files.exists(workspace_id, stored.sha256):
@@ -178,6 +184,14 @@ def _moment_to_come(expires_at: datetime) -> datetime:
     if until is None or until <= datetime.now(UTC):
         raise InvalidInput("expiresAt", "must be a moment to come, with its time zone.")
     return until
+
+
+async def _add_version(session: WriteSession, workspace_id: UUID, source_id: UUID, facts: FileFacts) -> Added:
+    is_small = facts.size <= SMALL_FILE
+    version_id, _ = await versions.add_version(
+        session, workspace_id, source_id, facts, read_within=READ_WITHIN if is_small else timedelta()
+    )
+    return Added(source_id, version_id, is_small)
 
 
 async def _may_grant(session: WriteSession, subject: Subject, source_id: UUID | None) -> SourceDetails | None:

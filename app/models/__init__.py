@@ -2,6 +2,7 @@
 
 from app.models.access import SourceGrant, VersionAccess, Workspace, WorkspaceGrant
 from app.models.base import Base, new_id
+from app.models.documents import PersistedDocument, TrustedDocument
 from app.models.knowledge_base import (
     IndexFailure,
     IndexMember,
@@ -20,10 +21,12 @@ __all__ = [
     "KnowledgeBase",
     "KnowledgeBaseSource",
     "Passage",
+    "PersistedDocument",
     "SearchIndex",
     "Source",
     "SourceGrant",
     "SourceVersion",
+    "TrustedDocument",
     "VersionAccess",
     "Workspace",
     "WorkspaceGrant",

@@ -140,6 +140,9 @@ class IndexPosting(Base):
     __tablename__ = "index_postings"
     __table_args__ = (
         Index("ix_index_postings_tsv", "index_id", "tsv", postgresql_using="gin"),
+        Index(
+            "ix_index_postings_sample", "index_id", "tsv", postgresql_using="gin", postgresql_where=text("sample = 0")
+        ),
         Index(None, "workspace_id", "index_id", "source_id"),
     )
 

@@ -184,7 +184,7 @@ async def _search_further(asked: Asked, scopes: Scopes, index_id: UUID, query: Q
         return Standing(Step.TITLE if alone[0].by_title else Step.CONTENT, None, None)
     until = hits[: place + 1]
     allowed = await _allowed(asked, list(dict.fromkeys(hit.source_id for hit in until)))
-    return _standing(asked.source_id, list(until))
+    return _standing(asked.source_id, [hit for hit in until if hit.source_id in allowed])
 
 
 def _smallest_limit(place: int | None, limit: int, found: bool) -> int | None:

@@ -8,10 +8,13 @@ from app.access.subject import Subject
 from app.database import Database, HotStatement, Record
 from app.knowledge_bases.facts import IndexState, index_state
 from app.query import Query
-from app.retrieval.statements import scopes, search
+from app.retrieval import any_word as third_step
+from app.retrieval.request import MatchMode
+from app.retrieval.statements import ANY_WORD, TITLE, scopes, search
 
 _SCOPES = HotStatement(scopes())
 _SEARCH = {words: HotStatement(search(words)) for words in (True, False)}
+_SEARCH_ANY = {open_read: HotStatement(search(True, any_word=True, open_read=open_read)) for open_read in (True, False)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Scopes:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage that was found. `by_title` is for our own use: no answer says which search found a hit (R9)."""
+    """A passage that was found. What found it is for our own use: no answer says which search did (R9)."""
 
     passage_id: UUID
     source_id: UUID
@@ -34,6 +37,7 @@ class Hit:
     text: str
     text_hash: str
     by_title: bool
+    by_any_word: bool
 
 
 async def load_scopes(database: Database, subject: Subject, knowledge_base_ids: Iterable[UUID]) -> Scopes:
@@ -58,10 +62,15 @@ async def search_index(
     limit: int,
     source_ids: Collection[UUID] | None,
     denied: Collection[UUID] = (),
+    match: MatchMode = MatchMode.ALL_WORDS,
 ) -> list[Hit]:
-    """The admitted hits, content first, then titles, at most `limit`: one statement, one state of the data."""
+    """The admitted hits, content first, then titles, then any word (R28), at most `limit`: one statement, one state.
+
+    A question of one term has nothing more to find in a third step.
+    """
+    any_word = match is MatchMode.ANY_WORD and len(query.terms) > 1
     rows = await database.fetch(
-        _SEARCH[bool(query.terms)],
+        _SEARCH_ANY[open_read] if any_word else _SEARCH[bool(query.terms)],
         workspace_id=subject.workspace_id,
         subjects=subject.names,
         index_id=index_id,
@@ -71,6 +80,7 @@ async def search_index(
         limit=limit,
         source_ids=None if source_ids is None else list(source_ids),
         denied=list(denied),
+        **(third_step.parameters(query) if any_word else {}),
     )
     return [_hit(row) for row in rows]
 
@@ -84,5 +94,6 @@ def _hit(row: Record) -> Hit:
         rank=row["rank"],
         text=row["text"],
         text_hash=row["text_hash"],
-        by_title=row["step"] == 1,
+        by_title=row["step"] == TITLE,
+        by_any_word=row["step"] == ANY_WORD,
     )

@@ -17,9 +17,11 @@ from app.retrieval.request import RetrieveRequest
 ReadCheck = Callable[[Sequence[UUID]], Awaitable[Sequence[bool]]]
 
 # The places of hits that the authorizer refused are filled in further rounds, each one more search and one more batch.
-# A round looks at this many new candidates for each free place: a single refusal costs little, and a limit is filled
-# even where nine in ten are refused. What the last round leaves free stays free (docs/access.md).
+# A round looks at this many new candidates for each free place, and for at least REFILL_PLACES of them, which is one
+# call of a service that takes 50 at a time: so a limit is filled even where nine in ten are refused. What the last
+# round leaves free stays free (docs/access.md).
 REFILL_FACTORS = (2, 4, 8)
+REFILL_PLACES = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class _Pending:
     query: Query
     index_id: UUID
     index: IndexState | None
-    wanted: int = 0
+    wanted: int
     found: Sequence[Hit] = ()
     hits: Sequence[Hit] = ()
     settled: bool = False
@@ -50,16 +52,21 @@ class _Pending:
         return self.failure or Answer(self.hits, self.query, self.index)
 
     def widen(self, factor: int) -> None:
-        """Want what was allowed so far, which is found again, and `factor` candidates for each free place."""
+        """Want what was allowed so far, which is found again, and `factor` new candidates for each free place."""
         free = self.request.limit - len(self.hits)
-        self.wanted = len(self.hits) + factor * free
+        self.wanted = len(self.hits) + factor * max(free, REFILL_PLACES)
 
     def serve(self, denied: Collection[UUID]) -> None:
-        """Keep what was allowed, of the source list (R12). Settled when that fills the limit, or there is no more."""
+        """Keep what was allowed, of the source list (R12). Settled when that fills the limit, or there is no more.
+
+        Not while ranks of the third step count a source that was refused (R28): then it is searched again without.
+        """
         listed = self.request.source_ids
         allowed = [h for h in self.found if h.source_id not in denied and (listed is None or h.source_id in listed)]
         self.hits = allowed[: self.request.limit]
-        self.settled = len(self.hits) == self.request.limit or len(self.found) < self.wanted
+        full = len(self.hits) == self.request.limit or len(self.found) < self.wanted
+        refused = any(hit.source_id in denied for hit in self.found)
+        self.settled = full and not (refused and any(hit.by_any_word for hit in self.hits))
 
     def fail(self, error: AppError) -> None:
         """Undecided: no hit is served. A request that found nothing has nothing to decide (R12)."""
@@ -86,14 +93,14 @@ def _scoped(subject: Subject, request: RetrieveRequest, scopes: Scopes) -> _Pend
     """The index to search, or why there is none to search (R5, R6)."""
     query = parse(request.query)
     if request.knowledge_base_id is None:
-        return _Pending(request, query, subject.workspace_id, None)
+        return _Pending(request, query, subject.workspace_id, None, request.limit)
     if request.knowledge_base_id not in scopes.indexes:
         return NotFound("knowledge base")
     index = scopes.indexes[request.knowledge_base_id]
     state = None if index is None else shown_state(index.state, index.work)
     if index is None or state != State.READY:
         return IndexNotReady(state, remedy(state) or "")
-    return _Pending(request, query, index.id, index)
+    return _Pending(request, query, index.id, index, request.limit)
 
 
 async def _find_and_check(
@@ -101,10 +108,11 @@ async def _find_and_check(
 ) -> None:
     """Search, then ask for all hits of all requests at once; where a refusal freed places, search again."""
     denied: set[UUID] = set()
-    for factor in (1, *REFILL_FACTORS):
+    for factor in (None, *REFILL_FACTORS):
         unsettled = [p for p in pending if not p.settled]
         for p in unsettled:
-            p.widen(factor)
+            if factor is not None:
+                p.widen(factor)
             p.found = await _search(database, subject, open_read, p, denied)
         await _check(unsettled, denied, read_check)
 
@@ -133,4 +141,5 @@ async def _search(database: Database, subject: Subject, open_read: bool, p: _Pen
         limit=p.wanted,
         source_ids=p.request.source_ids,
         denied=denied,
+        match=p.request.match,
     )

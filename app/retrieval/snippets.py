@@ -17,8 +17,8 @@ MAX_SNIPPET = 300
 # Characters that turn the direction of the text around them: they could make a snippet read as something else.
 BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _BLANK = rf"[\s\x00-\x1f\x7f-\x9f{BIDI_CONTROLS}]"
-# A run of what is not shown as it is written: all but one space that stands alone.
-_UNSHOWN = re.compile(rf"{_BLANK}(?:(?<! ){_BLANK}*|{_BLANK}+)")
+# A run of what is not shown as it is written: all but one space that stands alone, and not at an end.
+_UNSHOWN = re.compile(rf"{_BLANK}(?:(?<! ){_BLANK}*|{_BLANK}+|(?<=\A )|\Z)")
 
 
 class TextRange(NamedTuple):

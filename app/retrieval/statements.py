@@ -1,7 +1,7 @@
 """The SQL of a retrieval. Pure: these functions build statements and run nothing.
 
-Content and title search stand in one statement, so that both see one state of the index (R6). Texts are fetched only
-for the hits that are left after the limit (carrying them through the ranking costs up to 2.8 times).
+All steps of a search stand in one statement, so that they see one state of the index (R6). Texts are fetched only for
+the hits that are left after the limit (carrying them through the ranking costs up to 2.8 times).
 """
 
 from typing import Any
@@ -31,11 +31,15 @@ from sqlalchemy.dialects.postgresql import TSQUERY
 
 from app.access.admission import WORKSPACE_ID, admitted, holds_open_read
 from app.models import IndexMember, IndexPosting, KnowledgeBase, Passage, SearchIndex, Source
+from app.retrieval.any_word import any_word_search
 
 INDEX_ID = bindparam("index_id", type_=Uuid())
 LIMIT = bindparam("limit", type_=Integer())
 TITLE_KEY = bindparam("title_key", type_=LargeBinary())
 ALL_WORDS = cast(bindparam("all_words", type_=Text()), TSQUERY)
+
+# The steps of a search, in the order of their hits.
+CONTENT, TITLE, ANY_WORD = range(3)
 
 # ts_rank divided by 1 + log(length), twice as much for the first passage of a source: the figures are in
 # docs/relevance.md. A function of the passage and the query alone, so it tells nothing of what the caller can't read.
@@ -136,16 +140,23 @@ def title_search(words: bool, content: CTE | None) -> Select[*tuple[Any, ...]]:
     return found.where(source.id.not_in(listed)).limit(places_left)
 
 
-def search(words: bool) -> Select[*tuple[Any, ...]]:
-    """The hits of one question: content first, then titles, with their texts, in their order.
+def search(words: bool, *, any_word: bool = False, open_read: bool = False) -> Select[*tuple[Any, ...]]:
+    """The hits of one question: content first, then titles, then any word, with their texts, in their order.
 
-    `words` is False for a question with nothing searchable: then only an equal title can match (R13).
+    `words` is False for a question with nothing searchable: then only an equal title can match (R13). With `any_word`
+    (R28), which needs words, the statement must fit the caller: `open_read` chooses its form.
     """
     content = content_search().cte("content").prefix_with("MATERIALIZED") if words else None
-    titles = title_search(words, content).cte("titles")
-    steps = [select(literal(1).label("step"), *titles.c)]
+    titles = title_search(words, content).cte("titles").prefix_with("MATERIALIZED")
+    steps = [select(literal(TITLE).label("step"), *titles.c)]
     if content is not None:
-        steps.insert(0, select(literal(0).label("step"), *content.c))
+        steps.insert(0, select(literal(CONTENT).label("step"), *content.c))
+    if content is not None and any_word:
+        left = LIMIT - sum(
+            (select(func.count()).select_from(step).scalar_subquery() for step in (content, titles)), literal(0)
+        )
+        found = any_word_search(INDEX_ID, (content, titles), left, open_read=open_read).cte("any_word")
+        steps.append(select(literal(ANY_WORD).label("step"), *found.c))
     hits = union_all(*steps).subquery("hits")
     passage = Passage
     return (

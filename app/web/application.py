@@ -16,6 +16,7 @@ from app.settings import Settings
 from app.web.assets import Assets
 from app.web.authentication import Authenticator
 from app.web.callers import Callers
+from app.web.documents import Documents
 from app.web.graphiql import STATIC_FOLDER, STATIC_URL
 from app.web.health import healthz, readyz
 from app.web.page import library_page
@@ -47,7 +48,11 @@ def create_app(settings: Settings, graphql: ASGIApp, mcp: Door, authorizer: Auth
             if settings.worker_in_server:
                 await stack.enter_async_context(working(services.worker))
             await stack.enter_async_context(mcp.running())
-            yield {"services": services, "callers": Callers(Authenticator(verifier), services.database)}
+            yield {
+                "services": services,
+                "callers": Callers(Authenticator(verifier), services.database),
+                "documents": Documents(services.database),
+            }
 
     routes: list[BaseRoute] = [
         Route("/", library_page(settings)),

@@ -14,6 +14,8 @@ from app.sample.seeding import sample_tokens
 from app.settings import Settings
 from app.web.graphiql import STATIC_URL
 
+_FOLDER = f"{STATIC_URL}/page"
+_STYLES = ("base", "controls", "frame", "pieces", "forms", "retrieval")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _ICON = "data:image/svg+xml," + (
     "%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' "
@@ -36,7 +38,6 @@ HEADERS = {
     "content-security-policy": "; ".join(f"{directive} {value}" for directive, value in _POLICY.items()),
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
-    "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
 
@@ -53,8 +54,9 @@ def library_page(settings: Settings) -> Callable[[Request], Awaitable[Response]]
 def _html(settings: Settings, host: str | None) -> str:
     return _HTML.format(
         icon=_ICON,
-        folder=f"{STATIC_URL}/page",
-        max_body_bytes=settings.max_body_bytes,
+        styles="\n    ".join(f'<link rel="stylesheet" href="{_FOLDER}/{name}.css">' for name in _STYLES),
+        folder=_FOLDER,
+        max_file_bytes=settings.max_file_bytes,
         people=escape(json.dumps(_people(settings, host))),
         graphiql='<a href="/graphql">GraphiQL</a>' if settings.graphiql else "",
     )
@@ -77,13 +79,12 @@ _HTML = """<!doctype html>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
-    <title>Library</title>
+    <title>gctl</title>
     <link rel="icon" href="{icon}">
-    <link rel="stylesheet" href="{folder}/base.css">
-    <link rel="stylesheet" href="{folder}/views.css">
+    {styles}
     <script type="module" src="{folder}/main.js"></script>
   </head>
-  <body data-max-body-bytes="{max_body_bytes}" data-people="{people}">
+  <body data-max-file-bytes="{max_file_bytes}" data-people="{people}">
     <a class="skip" href="#main">Skip to the content</a>
     <header id="top"></header>
     <main id="main" tabindex="-1">
@@ -91,6 +92,7 @@ _HTML = """<!doctype html>
     </main>
     <footer>{graphiql}</footer>
     <div id="status" role="status"></div>
+    <div id="said" role="status" class="visually-hidden"></div>
   </body>
 </html>
 """

@@ -1,25 +1,29 @@
 """GraphQL over HTTP as one ASGI application (SPEC R21).
 
-GET for queries, POST for queries and mutations, no batches, no uploads. Statuses and media types are those of
-https://graphql.github.io/graphql-over-http/draft/; a refusal at any stage has a JSON body with `errors` whose
+GET for queries, POST for queries and mutations, multipart POST for uploads, no batches. Statuses and media types are
+those of https://graphql.github.io/graphql-over-http/draft/; a refusal at any stage has a JSON body with `errors` whose
 `extensions.code` says why (SPEC R22).
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 
 import orjson
 import structlog
-from starlette.requests import Request
+from graphql import OperationType
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from strawberry import Schema
 
+from app.errors import Unauthenticated
 from app.settings import Settings
 from app.web.graphiql import Page
 from graphql_schema.http.connection import Connected
 from graphql_schema.http.negotiation import GRAPHQL_RESPONSE, JSON, response_type
 from graphql_schema.http.operations import ONE_ANSWER, QUERIES, Answer, Caller, Operations, refusal
-from graphql_schema.http.requests import BadRequest, ClientGone, read_request, request_id
+from graphql_schema.http.persisted import PersistedDocuments, Store
+from graphql_schema.http.requests import BadRequest, ClientGone, OperationRequest, read_request, request_id
+from graphql_schema.http.uploads import is_upload, read_upload
 from graphql_schema.http.websocket import TransportWS
 
 log = structlog.stdlib.get_logger(__name__)
@@ -28,7 +32,8 @@ log = structlog.stdlib.get_logger(__name__)
 class GraphQLOverHTTP:
     """The endpoint. `get_context` makes a fresh context for each operation, or raises Unauthenticated.
 
-    `page` is what a browser gets that opens the address without a query; None: no page.
+    `page` is what a browser gets that opens the address without a query; None: no page. `get_documents` gives the
+    store of documents that are named by their hash; None: there is none.
     """
 
     def __init__(
@@ -37,12 +42,14 @@ class GraphQLOverHTTP:
         get_context: Callable[[Request], Awaitable[Caller]],
         settings: Settings,
         page: Page | None = None,
+        get_documents: Callable[[HTTPConnection], Store] | None = None,
     ) -> None:
         self.operations = Operations(schema, settings)
         self._get_context = get_context
         self._settings = settings
         self._page = page
-        self._websocket = TransportWS(self.operations, get_context)
+        self._documents = PersistedDocuments(settings.trusted_documents, get_documents)
+        self._websocket = TransportWS(self.operations, get_context, self._documents)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -73,11 +80,30 @@ class GraphQLOverHTTP:
             raise BadRequest("Use GET or POST.", 405, {"allow": "GET, POST"})
         if media_type is None:
             raise BadRequest(f"The answer is {GRAPHQL_RESPONSE} or {JSON}, and Accept takes neither.", 406)
+        if is_upload(request):
+            return await self._answer_upload(request, receive)
         asked = await read_request(request, receive, self._settings.max_body_bytes)
         async with Connected(receive):
             context = await self._get_context(request)
             kinds = QUERIES if request.method == "GET" else ONE_ANSWER
-            return await self.operations.run(asked, context, request_id(request), kinds)
+            return await self._run(asked, request, context, kinds)
+
+    async def _answer_upload(self, request: Request, receive: Receive) -> Answer:
+        """The caller is asked for before the body is read: it is large, and fills the disk."""
+        context = await self._get_context(request)
+        if context.subject is None:
+            raise Unauthenticated("Uploads need a token: send the header `Authorization: Bearer …`.")
+        async with read_upload(request, receive, self._settings) as asked, Connected(receive):
+            return await self._run(asked, request, context, ONE_ANSWER)
+
+    async def _run(
+        self, asked: OperationRequest, request: Request, context: Caller, kinds: Collection[OperationType]
+    ) -> Answer:
+        """Find the document of a request that names it by its hash, and run it."""
+        asked = await self._documents.resolve(
+            asked, request, context.subject, lambda whole: self.operations.prepare(whole, context, kinds)
+        )
+        return await self.operations.run(asked, context, request_id(request), kinds)
 
 
 def _wants_page(request: Request) -> bool:

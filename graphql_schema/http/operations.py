@@ -13,14 +13,14 @@ from types import TracebackType
 from typing import Protocol, cast
 
 import structlog
-from graphql import ExecutionResult, GraphQLError, OperationType, execute, subscribe
+from graphql import ExecutionResult, GraphQLError, OperationType, subscribe
 from strawberry import Schema
-from strawberry.execution import optimized_is_awaitable
 
 from app.access.subject import Subject
 from app.errors import QueryTooComplex, TimedOut, Unauthenticated
 from app.settings import Settings
 from graphql_schema.errors import Busy, RequestErrors, as_app_error, describe, describe_exception
+from graphql_schema.execution import Execution
 from graphql_schema.http.requests import BadRequest, OperationRequest
 from graphql_schema.limits import Documents, Operation, check_variables
 
@@ -34,6 +34,8 @@ _STATUS = {
     "NOT_FOUND": 404,
     "INVALID_INPUT": 400,
     "QUERY_TOO_COMPLEX": 400,
+    "PERSISTED_QUERY_NOT_FOUND": 200,  # Apollo's clients take any other status for a failure of the network
+    "PERSISTED_QUERY_NOT_SUPPORTED": 200,
     "AUTHORIZATION_UNAVAILABLE": 503,
     "UNAVAILABLE": 503,
     "TIMEOUT": 504,
@@ -77,6 +79,7 @@ class Operations:
             raise ValueError("Schema extensions and operation directives are not run")
         self._schema = schema
         self._settings = settings
+        self._execution = Execution(schema, fast=settings.fast_execution)
         self._documents = Documents(schema._schema, settings)  # strawberry has no public name for it
         self._slots = _Slots(settings.max_concurrent_operations)
 
@@ -146,16 +149,7 @@ class Operations:
         return _answer(result, request_id)
 
     async def _execute(self, operation: Operation, request: OperationRequest, context: Caller) -> ExecutionResult:
-        result = execute(
-            self._schema._schema,
-            operation.document,
-            context_value=context,
-            variable_values=request.variables,
-            operation_name=request.operation_name,
-            executor_class=self._schema.execution_context_class,
-            is_awaitable=optimized_is_awaitable,  # type: ignore[arg-type]  # a TypeGuard that was typed as bool
-            operation_extensions=request.extensions,
-        )
+        result = self._execution.run(operation, context, request.variables, request.extensions)
         if not isawaitable(result):
             return result
         try:

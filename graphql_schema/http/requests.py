@@ -37,7 +37,10 @@ class ClientGone(Exception):  # no error of anyone's
 
 @dataclass(frozen=True, slots=True)
 class OperationRequest:
-    """What a client asks to be executed. `variables` are as they came: unchecked."""
+    """What a client asks to be executed. `variables` are as they came: unchecked.
+
+    `query` is "" where the document is named by its hash in `extensions` (graphql_schema.http.persisted).
+    """
 
     query: str
     operation_name: str | None = None
@@ -123,13 +126,14 @@ def checked(parameters: dict[str, object]) -> OperationRequest:
         if value is not None and not isinstance(value, type_):
             raise BadRequest(f"{name} must be {wanted}.")
     query = cast("str | None", parameters.get("query"))
-    if not query:
+    extensions = cast("dict[str, object] | None", parameters.get("extensions"))
+    if not query and (extensions or {}).get("persistedQuery") is None:
         raise BadRequest("There is no query.")
     return OperationRequest(
-        query,
+        query or "",
         cast("str | None", parameters.get("operationName")) or None,
         cast("dict[str, object] | None", parameters.get("variables")) or {},
-        cast("dict[str, object] | None", parameters.get("extensions")),
+        extensions,
     )
 
 

@@ -25,7 +25,8 @@ from strawberry.types.unset import UNSET, UnsetType
 
 from app.errors import AppError
 from graphql_schema.http.operations import Answer, Caller, Operations, refusal
-from graphql_schema.http.requests import checked, request_id
+from graphql_schema.http.persisted import PersistedDocuments
+from graphql_schema.http.requests import OperationRequest, checked, request_id
 
 GetContext = Callable[[Request], Awaitable[Caller]]
 
@@ -54,9 +55,9 @@ class Connection:
 class TransportWS(GraphQL[Connection, None]):
     """Strawberry's view, for its websocket alone."""
 
-    def __init__(self, operations: Operations, get_context: GetContext) -> None:
+    def __init__(self, operations: Operations, get_context: GetContext, documents: PersistedDocuments) -> None:
         super().__init__(
-            cast("Schema", _Door(operations, get_context)),
+            cast("Schema", _Door(operations, get_context, documents)),
             graphql_ide=None,
             subscription_protocols=(GRAPHQL_TRANSPORT_WS_PROTOCOL,),
             connection_init_wait_timeout=timedelta(seconds=10),
@@ -91,9 +92,10 @@ class TransportWS(GraphQL[Connection, None]):
 class _Door:
     """What strawberry's websocket handler takes for the schema: it asks for `stream` and nothing else."""
 
-    def __init__(self, operations: Operations, get_context: GetContext) -> None:
+    def __init__(self, operations: Operations, get_context: GetContext, documents: PersistedDocuments) -> None:
         self._operations = operations
         self._get_context = get_context
+        self._documents = documents
 
     async def stream(
         self,
@@ -112,13 +114,19 @@ class _Door:
     ) -> AsyncGenerator[ExecutionResult, None]:
         try:
             request = checked(parameters)
-            context = await self._get_context(connection.as_request())
+            handshake = connection.as_request()
+            context = await self._get_context(handshake)
+            request = await self._documents.resolve(request, handshake, context.subject, _nothing)
         except Exception as error:
             yield _result(refusal(error, connection.request_id))
             return
         async with aclosing(self._operations.stream(request, context, connection.request_id)) as answers:
             async for answer in answers:
                 yield _result(answer)
+
+
+def _nothing(_: OperationRequest) -> None:
+    """Strawberry hands on no extensions: over a websocket no document is registered."""
 
 
 class _Described(GraphQLError):

@@ -70,8 +70,9 @@ def _variable(name: str, operation: OperationDefinitionNode, default: int) -> Va
 
 
 def _literal(node: ValueNode | None, default: int) -> int:
-    # digits beyond 32 bits are refused by validation, and need not be read
-    return max(int(node.value), 1) if isinstance(node, IntValueNode) and len(node.value) <= 10 else default
+    # digits beyond 32 bits are refused by validation, which says why: they are no size
+    value = int(node.value) if isinstance(node, IntValueNode) and len(node.value) <= 10 else 2**31
+    return max(value, 1) if value < 2**31 else default
 
 
 def _whole(value: object) -> int:

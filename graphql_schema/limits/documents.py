@@ -33,7 +33,7 @@ MAX_REMEMBERED_CHARACTERS = 20_000
 RULES = (*specified_rules, MaybeNullValidationRule, OneOfInputValidationRule)  # those that strawberry runs
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Operation:
     """One valid operation of a document. Shared by all requests that send the same text: nothing in it changes."""
 

@@ -7,6 +7,7 @@ import strawberry
 from app.access.grants import Action as Granted
 from app.inputs import parse_id
 from graphql_schema.context import Info
+from graphql_schema.mutations.inputs import Input
 from graphql_schema.types.enums import Action
 
 SUBJECT = "`user:…`, `agent:…` or `group:…`, with 1 to 200 characters and no white space behind the colon."
@@ -48,7 +49,7 @@ class RevokeAccessPayload:
 @strawberry.type
 class AccessMutations:
     @strawberry.mutation(description="Let a subject do something. An earlier grant of the same action is replaced.")
-    async def grant_access(self, info: Info, input: GrantAccessInput) -> GrantAccessPayload:
+    async def grant_access(self, info: Info, input: Input[GrantAccessInput]) -> GrantAccessPayload:
         await info.context.services.library.grant_access(
             info.context.caller,
             input.subject,
@@ -60,7 +61,7 @@ class AccessMutations:
         return GrantAccessPayload(subject=input.subject, action=input.action, expires_at=input.expires_at)
 
     @strawberry.mutation(description="Take an action away from a subject. One that was never given is no error.")
-    async def revoke_access(self, info: Info, input: RevokeAccessInput) -> RevokeAccessPayload:
+    async def revoke_access(self, info: Info, input: Input[RevokeAccessInput]) -> RevokeAccessPayload:
         await info.context.services.library.revoke_access(
             info.context.caller,
             input.subject,

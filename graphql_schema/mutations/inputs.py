@@ -1,12 +1,13 @@
 """What the inputs of several mutations share."""
 
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import strawberry
 
 from app.errors import InvalidInput
 
 Value = TypeVar("Value")
+Input = Annotated[Value, strawberry.argument(description="All that the mutation takes.")]
 
 
 def given(field: str, value: Value | None) -> Value | None:

@@ -11,7 +11,7 @@ from app.knowledge_bases.facts import load_index
 from app.knowledge_bases.lifecycle import Work
 from app.knowledge_bases.service import MAX_SOURCE_IDS
 from graphql_schema.context import Info
-from graphql_schema.mutations.inputs import given
+from graphql_schema.mutations.inputs import Input, given
 from graphql_schema.types.knowledge_base import IndexType, KnowledgeBaseType
 
 NAME = "1 to 200 characters after trimming. It need not be unique."
@@ -119,7 +119,9 @@ class RepairIndexPayload:
 @strawberry.type
 class KnowledgeBaseMutations:
     @strawberry.mutation(description="Make a knowledge base. Needs `library.manage`.")
-    async def create_knowledge_base(self, info: Info, input: CreateKnowledgeBaseInput) -> CreateKnowledgeBasePayload:
+    async def create_knowledge_base(
+        self, info: Info, input: Input[CreateKnowledgeBaseInput]
+    ) -> CreateKnowledgeBasePayload:
         base_id = await info.context.services.knowledge_bases.create(
             info.context.caller,
             name=input.name,
@@ -130,7 +132,9 @@ class KnowledgeBaseMutations:
         return CreateKnowledgeBasePayload(knowledge_base=await _base(info, base_id))
 
     @strawberry.mutation(description="Change a knowledge base's name, description or `autoRefresh`.")
-    async def update_knowledge_base(self, info: Info, input: UpdateKnowledgeBaseInput) -> UpdateKnowledgeBasePayload:
+    async def update_knowledge_base(
+        self, info: Info, input: Input[UpdateKnowledgeBaseInput]
+    ) -> UpdateKnowledgeBasePayload:
         base_id = parse_id("id", input.id)
         await info.context.services.knowledge_bases.change(
             info.context.caller,
@@ -143,14 +147,16 @@ class KnowledgeBaseMutations:
         return UpdateKnowledgeBasePayload(knowledge_base=await _base(info, base_id))
 
     @strawberry.mutation(description="Delete a knowledge base. Its sources stay in the Library.")
-    async def delete_knowledge_base(self, info: Info, input: DeleteKnowledgeBaseInput) -> DeleteKnowledgeBasePayload:
+    async def delete_knowledge_base(
+        self, info: Info, input: Input[DeleteKnowledgeBaseInput]
+    ) -> DeleteKnowledgeBasePayload:
         base_id = parse_id("id", input.id)
         await info.context.services.knowledge_bases.delete(info.context.caller, base_id)
         return DeleteKnowledgeBasePayload(id=strawberry.ID(str(base_id)))
 
     @strawberry.mutation(description="Add sources to what a knowledge base should hold.")
     async def add_knowledge_base_sources(
-        self, info: Info, input: AddKnowledgeBaseSourcesInput
+        self, info: Info, input: Input[AddKnowledgeBaseSourcesInput]
     ) -> AddKnowledgeBaseSourcesPayload:
         base_id = parse_id("knowledgeBaseId", input.knowledge_base_id)
         await info.context.services.knowledge_bases.add_sources(info.context.caller, base_id, _ids(input.source_ids))
@@ -158,7 +164,7 @@ class KnowledgeBaseMutations:
 
     @strawberry.mutation(description="Take sources out of what a knowledge base should hold.")
     async def remove_knowledge_base_sources(
-        self, info: Info, input: RemoveKnowledgeBaseSourcesInput
+        self, info: Info, input: Input[RemoveKnowledgeBaseSourcesInput]
     ) -> RemoveKnowledgeBaseSourcesPayload:
         base_id = parse_id("knowledgeBaseId", input.knowledge_base_id)
         await info.context.services.knowledge_bases.remove_sources(info.context.caller, base_id, _ids(input.source_ids))
@@ -168,18 +174,18 @@ class KnowledgeBaseMutations:
         description="Bring an index up to date: only what changed is done. One that is READY has nothing to do; one "
         "that was never built is INDEX_NOT_READY with the remedy REBUILD."
     )
-    async def refresh_index(self, info: Info, input: RefreshIndexInput) -> RefreshIndexPayload:
+    async def refresh_index(self, info: Info, input: Input[RefreshIndexInput]) -> RefreshIndexPayload:
         return RefreshIndexPayload(index=await _work(info, input.knowledge_base_id, Work.REFRESH))
 
     @strawberry.mutation(description="Build a new generation of an index from all sources that it should hold.")
-    async def rebuild_index(self, info: Info, input: RebuildIndexInput) -> RebuildIndexPayload:
+    async def rebuild_index(self, info: Info, input: Input[RebuildIndexInput]) -> RebuildIndexPayload:
         return RebuildIndexPayload(index=await _work(info, input.knowledge_base_id, Work.REBUILD))
 
     @strawberry.mutation(
         description="Try again the members that could not be read. One that is READY has nothing to do; one that was "
         "never built is INDEX_NOT_READY with the remedy REBUILD."
     )
-    async def repair_index(self, info: Info, input: RepairIndexInput) -> RepairIndexPayload:
+    async def repair_index(self, info: Info, input: Input[RepairIndexInput]) -> RepairIndexPayload:
         return RepairIndexPayload(index=await _work(info, input.knowledge_base_id, Work.REPAIR))
 
 

@@ -1,7 +1,10 @@
 """Adding, changing and deleting sources and their versions."""
 
+import asyncio
 import base64
 import binascii
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import TypedDict
 from uuid import UUID
 
@@ -9,19 +12,22 @@ import strawberry
 
 from app.errors import InvalidInput, NotFound
 from app.inputs import parse_id
-from app.library.service import NewFile
+from app.library.service import Added, NewFile
 from app.library.sources import MAX_DESCRIPTION, MAX_TITLE
 from graphql_schema.context import Info
-from graphql_schema.mutations.inputs import given
+from graphql_schema.http.uploads import Uploaded
+from graphql_schema.mutations.inputs import Input, given
 from graphql_schema.types.enums import SourceAvailability
 from graphql_schema.types.library import SourceType, SourceVersionType
 
 TITLE = f"1 to {MAX_TITLE} characters after trimming, no NUL. The words that people will search for."
 DESCRIPTION = f"At most {MAX_DESCRIPTION:,} characters after trimming; empty is none."
 SOURCE_ID = "The source's id."
+# Of the time that an operation has.
+READ_NOW_SECONDS = 4.0
 
 
-@strawberry.input(description="A file: its name, its media type, and exactly one of `text` and `base64`.")
+@strawberry.input(description="A file: its name, its media type, and exactly one of `text`, `base64` and `upload`.")
 class FileInput:
     name: str = strawberry.field(description="The file's name, 1 to 255 characters.")
     media_type: str = strawberry.field(
@@ -29,6 +35,9 @@ class FileInput:
     )
     text: str | None = strawberry.field(default=None, description="The file's content as text; it is stored as UTF-8.")
     base64: str | None = strawberry.field(default=None, description="The file's content, base64 (RFC 4648, section 4).")
+    upload: Uploaded | None = strawberry.field(
+        default=None, description="The file's content beside the operation, for files too large for the other two."
+    )
 
 
 @strawberry.input(description="A new source and its first version.")
@@ -114,20 +123,20 @@ class DeleteSourcePayload:
 @strawberry.type
 class LibraryMutations:
     @strawberry.mutation(description="Add a source with its first version. Needs `library.manage`; the caller owns it.")
-    async def add_source(self, info: Info, input: AddSourceInput) -> AddSourcePayload:
-        source_id, version_id = await info.context.services.library.add_source(
+    async def add_source(self, info: Info, input: Input[AddSourceInput]) -> AddSourcePayload:
+        added = await info.context.services.library.add_source(
             info.context.caller,
             title=input.title,
             description=input.description,
             private=input.private,
             file=_file(input.file),
         )
-        return AddSourcePayload(**await _read_now(info, source_id, version_id))
+        return AddSourcePayload(**await _read_now(info, added))
 
     @strawberry.mutation(
         description="Change a source's title, description or private flag, from the next retrieval on."
     )
-    async def update_source(self, info: Info, input: UpdateSourceInput) -> UpdateSourcePayload:
+    async def update_source(self, info: Info, input: Input[UpdateSourceInput]) -> UpdateSourcePayload:
         source_id = parse_id("id", input.id)
         changed = await info.context.services.library.change_source(
             info.context.caller,
@@ -143,15 +152,15 @@ class LibraryMutations:
     @strawberry.mutation(
         description="Add a version to a source. Indexes that hold the source turn stale when it is read."
     )
-    async def add_source_version(self, info: Info, input: AddSourceVersionInput) -> AddSourceVersionPayload:
+    async def add_source_version(self, info: Info, input: Input[AddSourceVersionInput]) -> AddSourceVersionPayload:
         source_id = parse_id("sourceId", input.source_id)
-        version_id = await info.context.services.library.add_version(info.context.caller, source_id, _file(input.file))
-        return AddSourceVersionPayload(**await _read_now(info, source_id, version_id))
+        added = await info.context.services.library.add_version(info.context.caller, source_id, _file(input.file))
+        return AddSourceVersionPayload(**await _read_now(info, added))
 
     @strawberry.mutation(
         description="Drop a version's stored file: no search finds the version any more. Safe to repeat."
     )
-    async def discard_stored_file(self, info: Info, input: DiscardStoredFileInput) -> DiscardStoredFilePayload:
+    async def discard_stored_file(self, info: Info, input: Input[DiscardStoredFileInput]) -> DiscardStoredFilePayload:
         version_id = parse_id("sourceVersionId", input.source_version_id)
         version = await info.context.services.library.discard_stored_file(info.context.caller, version_id)
         return DiscardStoredFilePayload(version=SourceVersionType.wrap(version))
@@ -159,7 +168,7 @@ class LibraryMutations:
     @strawberry.mutation(
         description="Delete a source: it is hidden at once, and its passages and files are purged by a job."
     )
-    async def delete_source(self, info: Info, input: DeleteSourceInput) -> DeleteSourcePayload:
+    async def delete_source(self, info: Info, input: Input[DeleteSourceInput]) -> DeleteSourcePayload:
         source_id = parse_id("id", input.id)
         await info.context.services.library.delete_source(info.context.caller, source_id)
         return DeleteSourcePayload(id=strawberry.ID(str(source_id)))
@@ -168,7 +177,7 @@ class LibraryMutations:
         description="Take a source out of all searches, or let it be found again; no index is touched."
     )
     async def set_source_availability(
-        self, info: Info, input: SetSourceAvailabilityInput
+        self, info: Info, input: Input[SetSourceAvailabilityInput]
     ) -> SetSourceAvailabilityPayload:
         source_id = parse_id("id", input.id)
         await info.context.services.library.set_availability(info.context.caller, source_id, input.availability.value)
@@ -177,10 +186,15 @@ class LibraryMutations:
 
 def _file(file: FileInput) -> NewFile:
     """The file that came in. Raises InvalidInput unless exactly one of its contents is given and can be read."""
-    if (file.text is None) == (file.base64 is None):
-        raise InvalidInput("file", "must have exactly one of `text` and `base64`.")
-    content = _encoded(file.text) if file.text is not None else _decoded(file.base64 or "")
-    return NewFile(name=file.name, media_type=file.media_type, content=content)
+    if [file.text, file.base64, file.upload].count(None) != 2:
+        raise InvalidInput("file", "must have exactly one of `text`, `base64` and `upload`.")
+    return NewFile(name=file.name, media_type=file.media_type, content=_content(file))
+
+
+def _content(file: FileInput) -> bytes | Callable[[], AsyncIterator[bytes]]:
+    if file.upload is not None:
+        return file.upload.chunks
+    return _encoded(file.text) if file.text is not None else _decoded(file.base64 or "")
 
 
 def _encoded(text: str) -> bytes:
@@ -202,11 +216,17 @@ class _SourceAndVersion(TypedDict):
     version: SourceVersionType
 
 
-async def _read_now(info: Info, source_id: UUID, version_id: UUID) -> _SourceAndVersion:
-    """Read the new version at once where that is quick, so that most callers need not ask again."""
-    await info.context.services.worker.run_version(info.context.caller.workspace_id, version_id)
-    source = await _source(info, source_id)
-    version = await info.context.loaders.version_by_id.load(version_id)
+async def _read_now(info: Info, added: Added) -> _SourceAndVersion:
+    """Read the new version at once where that is quick, so that most callers need not ask again.
+
+    What takes longer than expected is handed back, and a worker takes it up.
+    """
+    if added.is_small:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(READ_NOW_SECONDS):
+                await info.context.services.worker.run_version(info.context.caller.workspace_id, added.version_id)
+    source = await _source(info, added.source_id)
+    version = await info.context.loaders.version_by_id.load(added.version_id)
     if version is None:
         raise NotFound("version")
     return {"source": source, "version": SourceVersionType.wrap(version)}

@@ -10,6 +10,7 @@ from graphql import (
     GraphQLInputType,
     GraphQLList,
     GraphQLNonNull,
+    get_named_type,
     is_required_argument,
     is_required_input_field,
     value_from_ast_untyped,
@@ -23,7 +24,9 @@ def input_schema(inputs: Mapping[str, GraphQLArgument | GraphQLInputField], word
     """The object with these fields and no others. What has a default, or may be null, is not required."""
     return {
         "type": "object",
-        "properties": {checked_name(name): _property(value, wording) for name, value in inputs.items()},
+        "properties": {
+            checked_name(name): _property(value, wording) for name, value in inputs.items() if _is_json(value)
+        },
         "required": [checked_name(name) for name, value in inputs.items() if _is_required(value)],
         "additionalProperties": False,
     }
@@ -51,6 +54,11 @@ def _non_null(type_: GraphQLInputType, wording: Wording) -> dict[str, Any]:
     if isinstance(type_, GraphQLInputObjectType):
         return input_schema(type_.fields, wording) | {"description": wording(type_.description)}
     return leaf_schema(type_, wording)
+
+
+def _is_json(value: GraphQLArgument | GraphQLInputField) -> bool:
+    """A file beside the request is nothing that JSON could hold."""
+    return get_named_type(value.type).name != "Upload"
 
 
 def _is_required(value: GraphQLArgument | GraphQLInputField) -> bool:

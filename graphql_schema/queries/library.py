@@ -11,7 +11,7 @@ from app.retrieval.request import MAX_QUERY_CHARACTERS
 from graphql_schema.context import Info
 from graphql_schema.types.connections import DEFAULT_FIRST, After, Connection, First, check_first, page, read_id
 from graphql_schema.types.enums import Action
-from graphql_schema.types.library import SourceType
+from graphql_schema.types.library import PassageType, SourceType
 from graphql_schema.types.viewer import ViewerType
 
 
@@ -58,3 +58,15 @@ class LibraryQueries:
         async with info.context.services.database.read() as session:
             rows = await list_sources(session, info.context.caller, query=words, after=behind, first=limit + 1)
         return page(rows, limit, SourceType.wrap, lambda source: source.id)
+
+    @strawberry.field(
+        description="A passage by its id, the `chunkId` of a hit. NOT_FOUND for one that the caller may not read, as "
+        "if it never was; while its source is UNAVAILABLE; and when its file is not kept."
+    )
+    async def passage(
+        self, info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The passage's id.")]
+    ) -> PassageType | None:
+        found = await info.context.loaders.passage_by_id.load(parse_id("id", id))
+        if found is None:
+            raise NotFound("passage")
+        return PassageType.wrap(found)

@@ -60,7 +60,7 @@ def read_cursor(after: str | None) -> str | None:
     if after is None:
         return None
     try:
-        return base64.urlsafe_b64decode(after.encode("ascii")).decode()
+        return base64.b64decode(after.encode("ascii"), altchars=b"-_", validate=True).decode()
     except (UnicodeError, binascii.Error):
         raise InvalidInput("after", NO_CURSOR) from None
 

@@ -1,11 +1,15 @@
 """Sources, versions, passages and grants, as a caller who may see them sees them."""
 
 from datetime import datetime
+from typing import Annotated
+from uuid import UUID
 
 import strawberry
 
 from app.access.grants import Grant, grants_of_source
+from app.errors import InvalidInput, NotFound
 from app.inputs import clean_text, parse_id
+from app.library.reading import ReadPassage, Stretch
 from app.library.service import managed_source
 from app.library.sources import MAX_DESCRIPTION, MAX_TITLE, SourceDetails
 from app.library.versions import Version, list_versions
@@ -30,6 +34,64 @@ class SourceGrantType:
     expires_at: datetime | None = strawberry.field(description="Until when; null: until it is revoked.")
 
 
+DEFAULT_CONTEXT = 3
+MAX_CONTEXT = 21
+MAX_ORDINAL = 1_000_000_000
+
+ContextLimit = Annotated[
+    int,
+    strawberry.argument(
+        description=f"At most how many passages in all, from 1 to {MAX_CONTEXT}. More is INVALID_INPUT."
+    ),
+]
+
+
+@strawberry.type(
+    name="Passage",
+    description="A piece of one version's text, to callers who may read it: about 200 words, cut where the text is. "
+    "Passages never change; together they are their version's text, without the white space between them.",
+)
+class PassageType:
+    id: strawberry.ID = strawberry.field(description="The passage's id; `chunkId` of its hits.")
+    ordinal: int = strawberry.field(description="Its number in its version's text, from 0.")
+    text: str = strawberry.field(description="The whole passage.")
+    text_hash: str = strawberry.field(description="The sha256 of `text` in UTF-8, 64 hexadecimal digits.")
+    version_id: strawberry.Private[UUID]
+
+    @classmethod
+    def wrap(cls, passage: ReadPassage) -> "PassageType":
+        return cls(
+            id=strawberry.ID(str(passage.id)),
+            ordinal=passage.ordinal,
+            text=passage.text,
+            text_hash=passage.text_hash,
+            version_id=passage.version_id,
+        )
+
+    @strawberry.field(description="The version whose text it is from.")
+    async def version(self, info: Info) -> "SourceVersionType":
+        return await version_of(info, self.version_id)
+
+    @strawberry.field(
+        description="The passage with those before and behind it, in the order of the text: at most `limit` in all, "
+        "fewer at the text's ends."
+    )
+    async def context(self, info: Info, limit: ContextLimit = DEFAULT_CONTEXT) -> list["PassageType"]:
+        if not 1 <= limit <= MAX_CONTEXT:
+            raise InvalidInput("limit", f"must be from 1 to {MAX_CONTEXT}, not {limit}.")
+        first = self.ordinal - (limit - 1) // 2
+        stretch = Stretch(self.version_id, max(first, 0), first + limit - 1)
+        return [self.wrap(passage) for passage in await info.context.loaders.passages_by_stretch.load(stretch)]
+
+
+async def version_of(info: Info, version_id: UUID) -> "SourceVersionType":
+    """The version, asked again whether the caller sees it. Raises NotFound."""
+    version = await info.context.loaders.version_by_id.load(version_id)
+    if version is None:
+        raise NotFound("version")
+    return SourceVersionType.wrap(version)
+
+
 @strawberry.type(
     name="SourceVersion", description="One file of a source. Versions are numbered from 1 and never changed."
 )
@@ -50,6 +112,7 @@ class SourceVersionType:
         description="Why it failed, or what should be known of the text; null where there is nothing to say."
     )
     passage_count: int = strawberry.field(description="How many passages its text has; 0 until it is INDEXED.")
+    source_id: strawberry.Private[UUID]
 
     @classmethod
     def wrap(cls, version: Version) -> "SourceVersionType":
@@ -64,7 +127,43 @@ class SourceVersionType:
             status=VersionStatus(version.status),
             status_reason=version.status_reason,
             passage_count=version.passage_count,
+            source_id=version.source_id,
         )
+
+    @strawberry.field(description="The source whose file it is.")
+    async def source(self, info: Info) -> "SourceType":
+        source = await info.context.loaders.source_by_id.load(self.source_id)
+        if source is None:
+            raise NotFound("source")
+        return SourceType.wrap(source)
+
+    @strawberry.field(
+        description="Its text, passage by passage. Empty to who may not read it, while the source is UNAVAILABLE, and "
+        "when its file is not kept."
+    )
+    async def passages(self, info: Info, first: First = DEFAULT_FIRST, after: After = None) -> Connection[PassageType]:
+        limit, behind = check_first(first), read_number(after)
+        start = 0 if behind is None else behind + 1
+        stretch = Stretch(UUID(self.id), start, start + limit)
+        rows = await info.context.loaders.passages_by_stretch.load(stretch)
+        return page(rows, limit, PassageType.wrap, lambda passage: passage.ordinal)
+
+    @strawberry.field(description="One passage of its text; null where there is none, or none to be read.")
+    async def passage(
+        self,
+        info: Info,
+        ordinal: Annotated[
+            int,
+            strawberry.argument(
+                description=f"The passage's number, from 0 to {MAX_ORDINAL - 1:,}. Others are INVALID_INPUT."
+            ),
+        ],
+    ) -> PassageType | None:
+        if not 0 <= ordinal < MAX_ORDINAL:
+            raise InvalidInput("ordinal", f"must be from 0 to {MAX_ORDINAL - 1:,}, not {ordinal}.")
+        stretch = Stretch(UUID(self.id), ordinal, ordinal)
+        rows = await info.context.loaders.passages_by_stretch.load(stretch)
+        return PassageType.wrap(rows[0]) if rows else None
 
 
 @strawberry.type(name="Source", description="A document of the Library, to callers who may see its details.")

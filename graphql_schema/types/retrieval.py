@@ -1,6 +1,8 @@
 """The answer of a retrieval: plain rows, and what is drawn from them only if it is asked for."""
 
+from collections.abc import Mapping
 from functools import cached_property
+from uuid import UUID
 
 import strawberry
 
@@ -12,7 +14,7 @@ from app.retrieval.snippets import Snippet, TextRange, highlights, snippet
 from graphql_schema.context import Info
 from graphql_schema.types.enums import RetrievalNotice
 from graphql_schema.types.knowledge_base import IndexType
-from graphql_schema.types.library import SourceType
+from graphql_schema.types.library import PassageType, SourceType, SourceVersionType, version_of
 
 
 @strawberry.type(name="TextRange", description="A range of a text, in Unicode code points.")
@@ -25,6 +27,10 @@ class TextRangeType:
 class SnippetType:
     text: str = strawberry.field(description="Plain text, at most 300 code points. Escape it before it becomes HTML.")
     highlights: list[TextRangeType] = strawberry.field(description="Where the matched words stand in `text`.")
+
+
+# The sources of an answer's hits, by their ids. A hit whose source is missing is refused as one that is gone.
+Sources = Mapping[UUID, SourceType]
 
 
 class _Shown:
@@ -59,9 +65,10 @@ class HitType:
     text: str = strawberry.field(description="The whole passage.")
     shown: strawberry.Private[_Shown]
     hit: strawberry.Private[Hit]
+    sources: strawberry.Private[Sources]
 
     @classmethod
-    def wrap(cls, hit: Hit, query: Query) -> "HitType":
+    def wrap(cls, hit: Hit, query: Query, sources: Sources) -> "HitType":
         return cls(
             chunk_id=strawberry.ID(str(hit.passage_id)),
             resource_id=strawberry.ID(str(hit.source_id)),
@@ -72,6 +79,7 @@ class HitType:
             text=hit.text,
             shown=_Shown(hit, query),
             hit=hit,
+            sources=sources,
         )
 
     @strawberry.field(
@@ -91,11 +99,25 @@ class HitType:
         return _ranges(self.shown.highlights)
 
     @strawberry.field(description="The source of the passage.")
-    async def source(self, info: Info) -> SourceType:
-        source = await info.context.loaders.source_by_id.load(self.hit.source_id)
+    def source(self) -> SourceType:
+        source = self.sources.get(self.hit.source_id)
         if source is None:
             raise NotFound("source")
-        return SourceType.wrap(source)
+        return source
+
+    @strawberry.field(description="The version whose text the passage is from.")
+    async def version(self, info: Info) -> SourceVersionType:
+        return await version_of(info, self.hit.version_id)
+
+    @strawberry.field(description="The passage itself, to go on from: to its version, and to what stands around it.")
+    def passage(self) -> PassageType:
+        return PassageType(
+            id=self.chunk_id,
+            ordinal=self.hit.ordinal,
+            text=self.hit.text,
+            text_hash=self.hit.text_hash,
+            version_id=self.hit.version_id,
+        )
 
 
 def _ranges(ranges: tuple[TextRange, ...]) -> list[TextRangeType]:
@@ -112,9 +134,10 @@ class RetrievalType:
     notice: RetrievalNotice | None = strawberry.field(description="What should be known of this answer.")
 
     @classmethod
-    def wrap(cls, answer: Answer) -> "RetrievalType":
+    def wrap(cls, answer: Answer, sources: Sources) -> "RetrievalType":
+        """`sources`: those of the hits, loaded for all of them at once; empty where nobody asks for one."""
         return cls(
-            hits=[HitType.wrap(hit, answer.query) for hit in answer.hits],
+            hits=[HitType.wrap(hit, answer.query, sources) for hit in answer.hits],
             index=None if answer.index is None else IndexType.wrap(answer.index),
             notice=None if answer.query.terms else RetrievalNotice.NO_SEARCHABLE_WORDS,
         )

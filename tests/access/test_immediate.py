@@ -8,13 +8,17 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from sqlalchemy import select
 
+from app.library.sources import change_source
+from app.models import VersionAccess
 from app.services import Services
 from tests.access.filling import Draft, fill
 from tests.world import Caller, World
 
 OWNER = "user:owner"
 ADA = "user:ada"
+SECOND = {"name": "second.md", "mediaType": "text/markdown", "text": "Still by the quayside."}
 
 
 @dataclass
@@ -113,7 +117,7 @@ async def test_a_half_of_two_grants(desk: Desk) -> None:
 
 async def test_a_grant_that_runs_out(desk: Desk) -> None:
     ada = desk.world.caller(ADA)
-    ends = datetime.now(UTC) + timedelta(seconds=1.5)
+    ends = datetime.now(UTC) + timedelta(seconds=2)
     await desk.change(
         "grantAccess", subject=ADA, action="SOURCE_READ", sourceId=desk.source_id, expiresAt=ends.isoformat()
     )
@@ -124,7 +128,7 @@ async def test_a_grant_that_runs_out(desk: Desk) -> None:
 
 async def test_a_grant_that_is_given_again_lasts_as_long_as_the_last_one_says(desk: Desk) -> None:
     ada = desk.world.caller(ADA)
-    ends = datetime.now(UTC) + timedelta(seconds=0.3)
+    ends = datetime.now(UTC) + timedelta(seconds=1)
     fields = {"subject": ADA, "action": "SOURCE_READ", "sourceId": desk.source_id}
     await desk.change("grantAccess", **fields, expiresAt=ends.isoformat())
     await desk.change("grantAccess", **fields)
@@ -170,3 +174,21 @@ async def test_a_new_name_and_description(desk: Desk) -> None:
     assert await desk.found(desk.owner, "logbook", "tugboats") == [True, False]
     await desk.change("updateSource", id=desk.source_id, title="The Who")
     assert await desk.found(desk.owner, "logbook", "the who") == [False, True]
+
+
+async def test_a_discard_beside_a_change_of_the_private_flag(world: World, services: Services) -> None:
+    """What admission asks of the versions is written by one at a time: neither change is written over by the other."""
+    draft = Draft("Ledger", "By the quayside.", OWNER)
+    await fill(services, world.workspace_id, [draft])
+    await world.caller(OWNER).change("addSourceVersion", "version { id }", sourceId=str(draft.id), file=SECOND)
+    async with services.database.write() as session:
+        await change_source(session, world.workspace_id, draft.id, title="Ledger", description=None, private=True)
+        discard = asyncio.create_task(services.library.discard_stored_file(world.subject(OWNER), draft.version_id))
+        await asyncio.sleep(0.2)
+    await discard
+    async with services.database.read() as reading:
+        access = select(VersionAccess.private, VersionAccess.kept).where(
+            VersionAccess.workspace_id == world.workspace_id, VersionAccess.source_id == draft.id
+        )
+        rows = (await reading.execute(access.order_by(VersionAccess.version_id))).all()
+    assert [tuple(row) for row in rows] == [(True, False), (True, True)]

@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from app.services import Services
 from tests.access.filling import Draft, fill
-from tests.world import HIT, World
+from tests.world import World
 
 OWNER = "user:owner"
 NEW_FILE = {"name": "new.md", "mediaType": "text/markdown", "text": "New."}
@@ -30,10 +30,16 @@ QUESTIONS = {
 }
 # How many hits the reader gets for the first seven: a comparison of empty answers would show nothing.
 COUNTS = [3, 1, 3, 2, 1, 1, 1]
-ANSWER = (
-    f"{{ notice index {{ state }} hits {{ {HIT} source {{ title }}"
-    " snippet { text highlights { start end } } highlights { start end } } }"
-)
+ANSWER = """{
+  notice
+  index { state }
+  hits {
+    chunkId resourceId resourceVersionId ordinal textHash snippetSafe rank text
+    source { title }
+    snippet { text highlights { start end } }
+    highlights { start end }
+  }
+}"""
 
 
 @dataclass

@@ -1,13 +1,18 @@
 """Many questions in one request: a test of words costs one round trip, whatever it tries."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.world import Caller, World
 
 # As many as one operation may have (GCTL_MAX_QUERY_ALIASES).
 MOST = 30
+# Sources of one request; several of them commit at the same time.
+AT_ONCE = 10
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class Case:
 async def answers(caller: Caller, questions: Sequence[tuple[str, str | None]], limit: int = 10) -> list[dict[str, Any]]:
     """The answer to each (query, source id or None for all), in order."""
     found: list[dict[str, Any]] = []
-    for batch in _batches(questions):
+    for batch in _batches(questions, MOST):
         names = range(len(batch))
         declared = ", ".join(f"$q{n}: String!, $s{n}: [ID!]" for n in names)
         fields = " ".join(f"a{n}: retrieve(query: $q{n}, sourceIds: $s{n}, limit: {limit}) {{ ...F }}" for n in names)
@@ -41,9 +46,9 @@ async def answers(caller: Caller, questions: Sequence[tuple[str, str | None]], l
     return found
 
 
-def _batches(questions: Sequence[tuple[str, str | None]]) -> Iterator[Sequence[tuple[str, str | None]]]:
-    for first in range(0, len(questions), MOST):
-        yield questions[first : first + MOST]
+def _batches(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:
+    for first in range(0, len(items), most):
+        yield items[first : first + most]
 
 
 async def tried(world: World, cases: Sequence[Case]) -> dict[str, dict[str, list[int]]]:
@@ -70,19 +75,20 @@ def expected(case: Case) -> dict[str, list[int]]:
 
 async def added(world: World, cases: Sequence[Case]) -> list[str]:
     """The ids of the cases' sources, added as plain text, in order."""
-    ids: list[str] = []
-    for first in range(0, len(cases), MOST):
-        batch = cases[first : first + MOST]
-        names = range(len(batch))
-        data = await world.manager.ask(
-            f"mutation Add({', '.join(f'$i{n}: AddSourceInput!' for n in names)}) {{ "
-            + " ".join(f"a{n}: addSource(input: $i{n}) {{ source {{ id }} version {{ status }} }}" for n in names)
-            + " }",
-            **{f"i{n}": _input(case) for n, case in enumerate(batch)},
-        )
-        assert {data[f"a{n}"]["version"]["status"] for n in names} == {"INDEXED"}
-        ids += [data[f"a{n}"]["source"]["id"] for n in names]
-    return ids
+    ids = await asyncio.gather(*(_added(world, batch) for batch in _batches(cases, AT_ONCE)))
+    return [id_ for batch in ids for id_ in batch]
+
+
+async def _added(world: World, cases: Sequence[Case]) -> list[str]:
+    names = range(len(cases))
+    data = await world.manager.ask(
+        f"mutation Add({', '.join(f'$i{n}: AddSourceInput!' for n in names)}) {{ "
+        + " ".join(f"a{n}: addSource(input: $i{n}) {{ source {{ id }} version {{ status }} }}" for n in names)
+        + " }",
+        **{f"i{n}": _input(case) for n, case in enumerate(cases)},
+    )
+    assert {data[f"a{n}"]["version"]["status"] for n in names} == {"INDEXED"}
+    return [data[f"a{n}"]["source"]["id"] for n in names]
 
 
 def _input(case: Case) -> dict[str, Any]:

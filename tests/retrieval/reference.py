@@ -5,8 +5,9 @@ their Unicode names; where it sends a tsquery to PostgreSQL, this tries every pl
 """
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import Stemmer
 
@@ -30,7 +31,9 @@ _SPELT_OUT = {
 }
 _INVISIBLE = ("VARIATION SELECTOR", "MONGOLIAN FREE VARIATION", "KHMER VOWEL INHERENT", "HANGUL FILLER")
 _INVISIBLE_WHOLE = ("HANGUL CHOSEONG FILLER", "HANGUL JUNGSEONG FILLER", "HALFWIDTH HANGUL FILLER")
-_BLOCKS_OF_ACCENTS = ("\u0300\u036f", "\u1ab0\u1aff", "\u1dc0\u1dff", "\u20d0\u20ff", "\ufe20\ufe2f")
+_BLOCKS_OF_ACCENTS = (
+    *(("\u0300", "\u036f"), ("\u1ab0", "\u1aff"), ("\u1dc0", "\u1dff"), ("\u20d0", "\u20ff"), ("\ufe20", "\ufe2f")),
+)
 
 
 @dataclass
@@ -55,14 +58,13 @@ def words(text: str) -> list[Word]:
     found: list[Word] = []
     joined = apostrophe = False
     for offset, character in enumerate(text):
-        if invisible(character):
-            # An accent's or a letter's variant that is not looked at is still a part of what is shown.
-            if joined and unicodedata.category(character) != "Cf" and found[-1].end == offset:
-                found[-1].end += 1
+        folded = [] if invisible(character) else _folded(character)
+        if not folded:
+            # An accent, or the choice of a letter's variant, is a part of what is shown of the words before it.
+            for word in found[-4:]:
+                if word.end == offset and unicodedata.category(character)[0] == "M":
+                    word.end += 1
             continue
-        folded = _folded(character)
-        if not folded and joined and found[-1].end == offset:
-            found[-1].end += 1
         for part in folded:
             if part is None or part == "'":
                 apostrophe = part == "'" and joined
@@ -99,6 +101,7 @@ def _folded(character: str) -> list[str | None]:
     return folded
 
 
+@lru_cache(maxsize=256)
 def terms(query: str) -> list[Term]:
     """What a question asks for. Every term must be met; no terms, and nothing in it can be searched for."""
     parts: list[str] = []
@@ -121,7 +124,13 @@ def terms(query: str) -> list[Term]:
     return found
 
 
-def occurrences(term: Term, stems: list[str | None]) -> list[int]:
+@lru_cache(maxsize=256)
+def stems_of(text: str) -> tuple[str | None, ...]:
+    """The stems of a text's words, in order. Remembered: a few texts are asked for thousands of times."""
+    return tuple(word.stem for word in words(text))
+
+
+def occurrences(term: Term, stems: Sequence[str | None]) -> list[int]:
     """The places at which a term stands in a text's words."""
     return [
         start
@@ -132,15 +141,14 @@ def occurrences(term: Term, stems: list[str | None]) -> list[int]:
 
 def content_matches(query: str, text: str) -> bool:
     """R8: whether every term stands in a passage."""
-    stems, wanted = [word.stem for word in words(text)], terms(query)
-    return bool(wanted) and all(occurrences(term, stems) for term in wanted)
+    wanted = terms(query)
+    return bool(wanted) and all(occurrences(term, stems_of(text)) for term in wanted)
 
 
 def title_matches(query: str, title: str, description: str | None) -> bool:
     """R9, R10: whether every term stands in the title or in the description, or the question is the whole title."""
-    texts = [[word.stem for word in words(text)] for text in (title, description or "")]
-    wanted = terms(query)
-    by_words = bool(wanted) and all(any(occurrences(term, stems) for stems in texts) for term in wanted)
+    texts, wanted = (title, description or ""), terms(query)
+    by_words = bool(wanted) and all(any(occurrences(term, stems_of(text)) for text in texts) for term in wanted)
     return by_words or same_title(query, title)
 
 
@@ -149,6 +157,7 @@ def same_title(query: str, title: str) -> bool:
     return _name(query) == _name(title)
 
 
+@lru_cache(maxsize=256)
 def _name(text: str) -> str:
     shown = "".join(character for character in text if not invisible(character))
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", shown).casefold()).split())

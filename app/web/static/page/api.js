@@ -34,24 +34,30 @@ export async function askPartly(document, variables = {}, { signal, token = sess
       signal,
     }),
   );
-  return read(await response.text(), response.status, response.headers.get("x-request-id"));
+  return read(token, await response.text(), response.status, response.headers.get("x-request-id"));
 }
 
-/** As `ask`, by a request that tells how much of it was sent: `onProgress` gets a share from 0 to 1. */
-export async function send(body, { onProgress, extraHeaders = {} } = {}) {
+/** As `ask`, for a form with a file: `onProgress` gets the share of it that was sent, from 0 to 1. */
+export async function send(form, onProgress) {
+  const { token } = session;
   const request = new XMLHttpRequest(); // fetch can't tell how far an upload is
   request.open("POST", ENDPOINT);
-  for (const [name, value] of Object.entries(headers(session.token, extraHeaders))) request.setRequestHeader(name, value);
-  request.upload.addEventListener("progress", (event) => event.lengthComputable && onProgress?.(event.loaded / event.total));
+  // a header that no other site's form can carry: uploads are refused without it
+  for (const [name, value] of Object.entries(headers(token, { "graphql-require-preflight": "true" }))) {
+    request.setRequestHeader(name, value);
+  }
+  request.upload.addEventListener("progress", ({ lengthComputable, loaded, total }) => {
+    if (lengthComputable) onProgress(loaded / total);
+  });
   await reached(
     () =>
       new Promise((resolve, reject) => {
         request.addEventListener("load", resolve);
         request.addEventListener("error", reject);
-        request.send(body);
+        request.send(form);
       }),
   );
-  const { data, errors } = read(request.responseText, request.status, request.getResponseHeader("x-request-id"));
+  const { data, errors } = read(token, request.responseText, request.status, request.getResponseHeader("x-request-id"));
   if (errors.length) throw errors[0];
   return data;
 }
@@ -70,7 +76,7 @@ async function reached(request) {
   }
 }
 
-function read(text, status, requestId) {
+function read(token, text, status, requestId) {
   let answer;
   try {
     answer = JSON.parse(text);
@@ -80,7 +86,7 @@ function read(text, status, requestId) {
   }
   const errors = (answer.errors ?? []).map((error) => new ApiError(error, requestId));
   const signedOut = errors.find((error) => error.code === "UNAUTHENTICATED");
-  if (signedOut) session.end(signedOut.message);
+  if (signedOut && token === session.token) session.end(signedOut.message);
   if (signedOut || !answer.data) throw signedOut ?? errors[0];
   return { data: answer.data, errors };
 }

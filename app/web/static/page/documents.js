@@ -161,9 +161,14 @@ export const RETRIEVE = `query Retrieve(
       chunkId resourceId resourceVersionId ordinal textHash rank text
       highlights { start end }
       snippet { text highlights { start end } }
-      source { title private owner }
+      source { title private }
+      version { number }
     }
   }
+}`;
+
+export const PASSAGE_CONTEXT = `query PassageContext($id: ID!, $limit: Int!) {
+  passage(id: $id) { context(limit: $limit) { id ordinal text } }
 }`;
 
 export const EXPLAIN = `query Explain($base: ID, $query: String!, $source: ID!, $limit: Int! = 10, $sourceIds: [ID!]) {

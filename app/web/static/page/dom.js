@@ -71,6 +71,11 @@ export function announce(text) {
   announce.timer = setTimeout(() => status.replaceChildren(), 6000);
 }
 
+/** Said by screen readers alone: the page shows it as it is. */
+export function say(text) {
+  document.getElementById("said").replaceChildren(text);
+}
+
 /** A question in a dialog; whether the answer was yes. */
 export function confirmed(title, text, yes) {
   return new Promise((resolve) => {

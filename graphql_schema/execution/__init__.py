@@ -1,0 +1,113 @@
+"""Executing an operation: what is only read is read column by column, all else is graphql-core's.
+
+Most of an answer is a list of objects whose fields strawberry takes from attributes, or from methods without
+arguments. graphql-core spends about 10 µs on each such value; a plan reads the same field of all the objects at once
+and looks at their types once. A plan is made from an operation that is remembered, once for each combination of the
+variables that its @skip and @include read.
+
+A reader that meets anything else than a good value (an error, an awaitable, a null that may not be, a value of
+another type) reads nothing at all: it raises, and graphql-core does the whole value over. So errors, their paths and
+their order, and what a null does to its parents are graphql-core's own. A property or method whose value was refused
+is therefore called twice.
+
+The methods of graphql-core and strawberry that this leans on are listed in tests/graphql_schema/test_execution.py,
+which fails when one of them changes.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from graphql import (
+    ArgumentNode,
+    DirectiveNode,
+    ExecutionResult,
+    GraphQLSchema,
+    VariableNode,
+    Visitor,
+    execute,
+    visit,
+)
+from graphql.pyutils import AwaitableOrValue, Undefined
+from strawberry import Schema
+from strawberry.execution import optimized_is_awaitable
+from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
+
+from graphql_schema.execution.executor import PlannedExecutor
+from graphql_schema.execution.plan import Plan
+from graphql_schema.limits import Operation
+
+MAX_PLANS = 64  # of one operation: six variables in conditions
+
+
+class Execution:
+    """Executes one schema's queries and mutations. `fast` False leaves everything to graphql-core."""
+
+    def __init__(self, schema: Schema, *, fast: bool) -> None:
+        self._schema: GraphQLSchema = schema._schema  # strawberry has no public name for it
+        self._class = schema.execution_context_class
+        # An executor or handlers of the schema's own, and delivery in parts, are not what the readers stand for.
+        known = self._class is StrawberryGraphQLCoreExecutionContext and not schema.exception_handlers
+        in_parts = any(directive.name in {"defer", "stream"} for directive in self._schema.directives)
+        self._fast = fast and known and not in_parts
+        self._plans: WeakKeyDictionary[Operation, _Plans] = WeakKeyDictionary()
+
+    def run(
+        self,
+        operation: Operation,
+        context: object,
+        variables: dict[str, Any],
+        extensions: dict[str, Any] | None = None,
+    ) -> AwaitableOrValue[ExecutionResult]:
+        """What graphql.execute returns, for an operation that is valid. `variables` are as they came."""
+        own: dict[str, Any] = {"executor_class": self._class, "operation_extensions": extensions}
+        if self._fast:
+            own |= {"executor_class": PlannedExecutor, "plan": self._plan(operation, variables)}
+        return execute(
+            self._schema,
+            operation.document,
+            context_value=context,
+            variable_values=variables,
+            operation_name=operation.node.name.value if operation.node.name else None,
+            is_awaitable=optimized_is_awaitable,  # type: ignore[arg-type]  # a TypeGuard that was typed as bool
+            **own,
+        )
+
+    def _plan(self, operation: Operation, variables: Mapping[str, object]) -> Plan:
+        plans = self._plans.get(operation)
+        if plans is None:
+            plans = self._plans[operation] = _Plans(self._schema, _switches(operation), {})
+        return plans.of(variables)
+
+
+class _Plans(NamedTuple):
+    """The plans of one operation. `switches` are the variables that its conditions read."""
+
+    schema: GraphQLSchema
+    switches: tuple[str, ...]
+    known: dict[tuple[object, ...], Plan]
+
+    def of(self, variables: Mapping[str, object]) -> Plan:
+        """A variable that was not sent is not one that is null. What is no boolean is refused before it is used."""
+        sent = (variables.get(name, Undefined) for name in self.switches)
+        values = tuple(value if value is None or isinstance(value, bool) else Undefined for value in sent)
+        plan = self.known.get(values) or Plan(self.schema)
+        if len(self.known) < MAX_PLANS:
+            self.known[values] = plan
+        return plan
+
+
+def _switches(operation: Operation) -> tuple[str, ...]:
+    names: set[str] = set()
+
+    class Conditions(Visitor):
+        def enter_directive(self, node: DirectiveNode, *_: object) -> None:
+            if node.name.value in {"skip", "include"}:
+                names.update(filter(None, map(_variable, node.arguments or ())))
+
+    visit(operation.document, Conditions())
+    return tuple(sorted(names))
+
+
+def _variable(argument: ArgumentNode) -> str | None:
+    return argument.value.name.value if isinstance(argument.value, VariableNode) else None

@@ -1,0 +1,65 @@
+"""Server processes: started, asked for their CPU time and memory, stopped."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+
+@dataclass(frozen=True)
+class Server:
+    """A process that serves HTTP on a port of the loopback interface."""
+
+    port: int
+    pid: int
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of CPU so far, of all threads. schedstat counts nanoseconds, where /proc/PID/stat has hundredths."""
+        counts = (path.read_text().split()[0] for path in Path(f"/proc/{self.pid}/task").glob("*/schedstat"))
+        return sum(map(int, counts)) / 1e9
+
+    @property
+    def memory(self) -> int:
+        """Resident bytes."""
+        return int(psutil.Process(self.pid).memory_info().rss)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@contextlib.contextmanager
+def serving(command: Sequence[str], port: int, environment: Mapping[str, str], log: Path) -> Iterator[Server]:
+    """Run a command that serves on `port` until the block ends. Raises RuntimeError if it does not within 30 s."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, env={**os.environ, **environment}, stdout=output, stderr=output, start_new_session=True
+        )
+    try:
+        _wait(process, port, log)
+        yield Server(port, process.pid)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.1)
+    raise RuntimeError(log.read_text(errors="replace")[-2_000:])
