@@ -78,11 +78,13 @@ def words(text: str) -> list[Word]:
     return found
 
 
+@lru_cache(maxsize=65_536)
 def invisible(character: str) -> bool:
     name = unicodedata.name(character, "")
     return unicodedata.category(character) == "Cf" or name.startswith(_INVISIBLE) or name in _INVISIBLE_WHOLE
 
 
+@lru_cache(maxsize=65_536)
 def _folded(character: str) -> list[str | None]:
     """A character's letters, digits and marks; None for what separates, an apostrophe for every kind of it."""
     if unicodedata.name(character, "") in _SINGLE_QUOTES:

@@ -1,127 +1,23 @@
-"""The page at `/`, driven through in a browser: it shows what the API answers to its visitor, and runs nothing else."""
+"""The page at `/`, driven through in a browser: what the server gives, signing in, the whole way (SPEC R25)."""
 
 import json
-import os
 import re
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
-from datetime import timedelta
 from html import unescape
-from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx2
 import pytest
-import pytest_asyncio
-from playwright.async_api import Browser, Locator, async_playwright, expect
-from playwright.async_api import Page as Tab
+from playwright.async_api import FilePayload, expect
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from app.access.tokens import issue
 from app.settings import Settings
 from app.web.page import library_page
 from graphql_schema.asgi import create
 from graphql_schema.limits import Documents
 from graphql_schema.schema import schema
 from tests.serving import serving
-from tests.web.axe import runner as axe
-from tests.world import MANAGER, READER, World
-
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-RIGGING = "Harbor rigging"
-HOSTILE = "<img src=x onerror=hacked()><script>hacked()</script>\u202e\"'&"
-
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
-
-
-@pytest_asyncio.fixture(scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        opened = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield opened
-        await opened.close()
-
-
-@dataclass
-class Visit:
-    """One visitor in a tab of its own, and what the tab asked for and complained of."""
-
-    tab: Tab
-    address: str
-    hosts: set[str] = field(default_factory=set)
-    complaints: list[str] = field(default_factory=list)
-
-    def watch(self) -> None:
-        self.tab.set_default_timeout(15_000)
-        self.tab.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
-        self.tab.on("websocket", lambda socket: self.hosts.add(urlsplit(socket.url).netloc))
-        self.tab.on("console", lambda message: self.complaints.append(message.text))
-        self.tab.on("pageerror", lambda error: self.complaints.append(str(error)))
-
-    async def go(self, view: str) -> None:
-        await self.tab.goto(f"{self.address}/#{view}")
-
-    def button(self, name: str) -> Locator:
-        return self.tab.get_by_role("button", name=name, exact=True)
-
-    def label(self, name: str) -> Locator:
-        return self.tab.get_by_label(name, exact=True)
-
-    async def titles(self) -> list[str]:
-        """The titles of the hits, in order."""
-        return await self.tab.locator(".hit h3").all_inner_texts()
-
-    async def settled(self) -> None:
-        await expect(self.tab.locator("[aria-busy=true]")).to_have_count(0)
-
-
-class Doorman:
-    """Opens tabs for visitors, and shuts them all in the end."""
-
-    def __init__(self, browser: Browser, world: World) -> None:
-        self._browser, self._world = browser, world
-        self.visits: list[Visit] = []
-
-    def token(self, subject: str) -> str:
-        return issue(self._world.services.settings, subject, self._world.workspace, (), timedelta(hours=1))
-
-    async def visit(
-        self, subject: str | None = None, view: str = "/retrieval", address: str | None = None, **looks: object
-    ) -> Visit:
-        """A tab with this view, signed in as `subject`; of another server if `address` says so."""
-        context = await self._browser.new_context(**looks)  # type: ignore[arg-type]  # as Playwright names them
-        if subject is not None:
-            # as if it had been pasted before; once, so that signing out counts
-            kept = f"if (!window.name) sessionStorage.setItem('gctl.token', '{self.token(subject)}'); window.name = 'x'"
-            await context.add_init_script(kept)
-        visit = Visit(await context.new_page(), address or self._world.address)
-        visit.watch()
-        self.visits.append(visit)
-        await visit.go(view)
-        await expect(visit.tab.locator("h1")).to_be_visible()
-        return visit
-
-
-@pytest_asyncio.fixture
-async def door(browser: Browser, world: World) -> AsyncIterator[Doorman]:
-    """Whatever is done in a test: only our own server is asked, and the browser has nothing to complain of."""
-    doorman = Doorman(browser, world)
-    yield doorman
-    for visit in doorman.visits:
-        await visit.tab.context.close()
-        assert visit.hosts == {urlsplit(visit.address).netloc}
-        # what the browser itself writes of an answer that is an error
-        assert [text for text in visit.complaints if "Failed to load resource" not in text] == []
-
-
-async def filled(world: World) -> str:
-    """Two sources in a knowledge base: one says rigging, the other is called so."""
-    await world.add("Crane book", "Rigging is checked in May.\n\nAll of it.", "Of cranes")
-    await world.add(RIGGING, "Shackles and wires.")
-    return await world.knowledge_base("Crane book", RIGGING)
-
+from tests.web.visits import RIGGING, Doorman
+from tests.world import MANAGER, World
 
 # what the server gives
 
@@ -210,10 +106,10 @@ async def test_add_build_retrieve(door: Doorman, world: World) -> None:
     visit = await door.visit(MANAGER, "/library")
     tab = visit.tab
     files = [
-        {"name": "cranes.md", "mimeType": "text/markdown", "buffer": b"Rigging is checked in May."},
-        {"name": "rigging.html", "mimeType": "text/html", "buffer": b"<p>Shackles, wires.<!--" + b"x" * 1_100_000},
+        FilePayload(name="cranes.md", mimeType="text/markdown", buffer=b"Rigging is checked in May."),
+        FilePayload(name="rigging.html", mimeType="text/html", buffer=b"<p>Shackles, wires.<!--" + b"x" * 1_100_000),
     ]
-    await tab.get_by_label("Choose files").set_input_files(files)  # type: ignore[arg-type]
+    await tab.get_by_label("Choose files").set_input_files(files)
     await tab.get_by_role("group", name="rigging.html").get_by_label("Title").fill(RIGGING)
     await tab.get_by_role("group", name="rigging.html").get_by_label("Description").fill("For the yard")
     await visit.button("Add 2 sources").click()
@@ -239,7 +135,7 @@ async def test_add_build_retrieve(door: Doorman, world: World) -> None:
     await visit.label("Query").fill("rigging")
     await visit.button("Run retrieval").click()
     await expect(tab.get_by_role("heading", name="2 hits")).to_be_visible()
-    assert await visit.titles() == ["cranes", RIGGING]  # the text first, then the title
+    await visit.shows("cranes", RIGGING)  # the text first, then the title
     assert await tab.locator(".hit mark").all_inner_texts() == ["Rigging"]
     await expect(tab.locator("#said")).to_have_text("2 hits.")
 
@@ -247,8 +143,8 @@ async def test_add_build_retrieve(door: Doorman, world: World) -> None:
 async def test_a_file_that_is_too_large_is_not_sent(door: Doorman, settings: Settings, world: World) -> None:
     async with serving(create(settings.model_copy(update={"max_file_bytes": 1_000}))) as address:
         visit = await door.visit(MANAGER, "/library", address)
-        file = {"name": "long.txt", "mimeType": "text/plain", "buffer": b"x" * 1_001}
-        await visit.tab.get_by_label("Choose files").set_input_files([file])  # type: ignore[list-item]
+        file = FilePayload(name="long.txt", mimeType="text/plain", buffer=b"x" * 1_001)
+        await visit.tab.get_by_label("Choose files").set_input_files([file])
         await visit.button("Add to the Library").click()
         await expect(visit.tab.get_by_role("alert")).to_contain_text("long.txt has 1 kB, and a file may have 1 kB.")
         await visit.tab.goto("about:blank")
@@ -292,218 +188,3 @@ async def test_a_source_is_edited_shared_and_deleted(door: Doorman, world: World
     await visit.button("Delete").click()
     await expect(visit.tab.get_by_text("No sources yet")).to_be_visible()
     assert await world.manager.ask("{ sources { nodes { id } } }") == {"sources": {"nodes": []}}
-
-
-# who may not, and what is not ready
-
-
-async def test_an_outsider_sees_nothing(door: Doorman, world: World) -> None:
-    base = await filled(world)
-    visit = await door.visit("user:nobody", f"/retrieval?kb={base}&query=rigging")
-    await expect(visit.tab.get_by_text("Nothing found")).to_be_visible()
-    await visit.go("/library")
-    await expect(visit.tab.get_by_text("No sources yet")).to_be_visible()
-    await expect(visit.tab.get_by_text("Add sources")).to_have_count(0)
-    await visit.go(f"/library/{world.sources[RIGGING]}")
-    await expect(visit.tab.get_by_role("alert")).to_contain_text("no such source, or you may not see it")
-    await visit.go(f"/bases/{base}")
-    await expect(visit.tab.get_by_text("None that you may see, at least.")).to_be_visible()
-    await expect(visit.tab.locator("main button")).to_have_count(0)
-
-
-@pytest.mark.parametrize("by", ["a websocket", "asking again"])
-async def test_a_stale_index_is_refreshed_where_it_is_missed(door: Doorman, world: World, by: str) -> None:
-    await world.add("Crane book", "Rigging is checked in May.")
-    base = await world.knowledge_base(auto_refresh=False)
-    await world.manager.change(
-        "addKnowledgeBaseSources", "knowledgeBase { id }", knowledgeBaseId=base, sourceIds=[*world.sources.values()]
-    )
-    question = f"/retrieval?kb={base}&query=rigging"
-    reader = await door.visit(READER, question)
-    await expect(reader.tab.get_by_role("alert")).to_contain_text("Someone who manages the Library can mend that.")
-    await expect(reader.button("Refresh the index")).to_have_count(0)
-
-    manager = await door.visit(MANAGER, question)
-    if by == "asking again":
-        await manager.tab.route_web_socket("**/graphql", lambda socket: socket.close())
-    await manager.button("Refresh the index").click()
-    await expect(manager.tab.get_by_role("progressbar")).to_be_visible()
-    await world.work()
-    await expect(manager.tab.get_by_role("heading", name="1 hit")).to_be_visible()
-
-
-async def test_a_failed_index_names_the_source_and_why(door: Doorman, world: World) -> None:
-    base = await filled(world)
-    file = {"name": "broken.pdf", "mediaType": "application/pdf", "text": "%PDF-1.7 no more than that"}
-    source_id = world.sources[RIGGING]
-    await world.manager.change("addSourceVersion", "version { id }", sourceId=source_id, file=file)
-    await world.work()
-    added = await world.manager.change(
-        "addSource", "source { id } version { status statusReason }", title="Broken", file=file
-    )
-    await world.manager.change(
-        "addKnowledgeBaseSources", "knowledgeBase { id }", knowledgeBaseId=base, sourceIds=[added["source"]["id"]]
-    )
-    await world.work()
-    visit = await door.visit(MANAGER, f"/bases/{base}")
-    failures = visit.tab.get_by_role("list", name="Sources that could not be read")
-    await expect(failures.get_by_role("link", name="Broken")).to_be_visible()
-    await expect(failures.locator(".reason").first).not_to_be_empty()
-    await expect(visit.button("Repair the index")).to_be_visible()
-
-
-async def test_a_rebuild_shows_while_the_ready_index_serves(door: Doorman, world: World) -> None:
-    base = await filled(world)
-    visit = await door.visit(MANAGER, f"/bases/{base}")
-    await visit.button("Rebuild the index").click()
-    await expect(
-        visit.tab.get_by_text("Generation 2 is being built. Until then this one goes on serving.")
-    ).to_be_visible()
-    await expect(visit.tab.locator(".facts")).to_contain_text("Generation 1")
-    await world.work()
-    await expect(visit.tab.locator(".facts")).to_contain_text("Generation 2")
-    await expect(visit.button("Rebuild the index")).to_be_focused()
-
-
-async def test_why_a_source_is_not_there(door: Doorman, world: World) -> None:
-    base = await filled(world)
-    visit = await door.visit(READER, f"/retrieval?kb={base}&query=rigging&limit=1")
-    await expect(visit.tab.get_by_role("heading", name="1 hit")).to_be_visible()
-    await visit.label("Why isn’t it here?").fill("harbor")
-    await visit.tab.get_by_role("button", name=f"Explain {RIGGING}").click()
-    gates = visit.tab.get_by_role("list", name="Gates, in the order in which they are asked").get_by_role("listitem")
-    await expect(gates).to_have_count(11)
-    await expect(gates.filter(has_text="Title or description matches: passed")).to_have_count(1)
-    await expect(gates.filter(has_text="Within the limit: failed")).to_have_count(1)
-    assert f"why={world.sources[RIGGING]}" in visit.tab.url
-
-
-async def test_a_notice_and_a_refusal_are_shown(door: Doorman) -> None:
-    visit = await door.visit(READER, "/retrieval?query=the+who")
-    await expect(visit.tab.get_by_text("The query has nothing to search for")).to_be_visible()
-    await visit.go("/retrieval?query=x&limit=51")
-    await expect(visit.tab.get_by_role("alert")).to_contain_text("INVALID_INPUT")
-    await visit.go("/retrieval?query=x&kb=nonsense")
-    await expect(visit.tab.get_by_role("alert")).to_contain_text("INVALID_INPUT")
-
-
-# what others wrote
-
-
-async def test_what_people_wrote_is_shown_and_never_run(door: Doorman, world: World) -> None:
-    source_id = await world.add(HOSTILE, f"Rigging {HOSTILE}", HOSTILE, by=world.manager)
-    await world.knowledge_base(HOSTILE)
-    visit = await door.visit(MANAGER, "/retrieval?query=rigging&passage=none")
-    assert await visit.titles() == [HOSTILE]
-    await expect(visit.tab.locator(".snippet")).to_contain_text("<script>hacked()</script>")
-    await visit.tab.get_by_role("button", name=re.compile("^Read passage 0 of <img")).click()
-    await expect(visit.tab.locator("dialog")).to_contain_text("Rigging <img src=x onerror=hacked()>")
-    await visit.tab.keyboard.press("Escape")
-    for view in ("/library", f"/library/{source_id}", "/bases"):
-        await visit.go(view)
-        await visit.settled()
-    await visit.go("/library?query=%3Cscript%3Ehacked()%3C/script%3E")
-    await expect(visit.label("Words of title or description")).to_have_value("<script>hacked()</script>")
-    assert await visit.tab.locator("main img, main script").count() == 0
-
-
-async def test_highlights_are_counted_in_code_points(door: Doorman, world: World) -> None:
-    await world.add("Emoji", "🚢🚢 the rigging of 🚢")
-    visit = await door.visit(READER, "/retrieval?query=rigging")
-    await expect(visit.tab.locator(".hit mark")).to_have_text("rigging")
-
-
-# for everybody
-
-
-async def test_the_address_is_the_state_and_back_works(door: Doorman, world: World) -> None:
-    base = await filled(world)
-    visit = await door.visit(READER, f"/retrieval?kb={base}&query=rigging&limit=1&match=ANY_WORD")
-    await expect(visit.tab.get_by_role("heading", name="1 hit")).to_be_visible()
-    assert [await visit.label(name).input_value() for name in ("Knowledge base ID", "Limit", "Match")] == [
-        base,
-        "1",
-        "ANY_WORD",
-    ]
-    await visit.label("Limit").fill("10")
-    await visit.button("Run retrieval").click()
-    await expect(visit.tab.get_by_role("heading", name="2 hits")).to_be_visible()
-    await visit.button(f"Read passage 0 of {RIGGING}").click()
-    await expect(visit.tab.get_by_role("dialog")).to_contain_text("Shackles and wires.")
-    await visit.tab.reload()
-    await expect(visit.tab.get_by_role("dialog")).to_contain_text("Shackles and wires.")
-    await visit.tab.go_back()
-    await expect(visit.tab.get_by_role("dialog")).to_have_count(0)
-    await expect(visit.tab.get_by_role("heading", name="2 hits")).to_be_visible()
-    await visit.tab.go_back()
-    await expect(visit.tab.get_by_role("heading", name="1 hit")).to_be_visible()
-
-
-async def test_a_keyboard_is_enough(door: Doorman, world: World) -> None:
-    await filled(world)
-    visit = await door.visit()
-    keys = visit.tab.keyboard
-
-    async def reach(place: Locator) -> None:
-        for _ in range(40):
-            if await place.evaluate("(element) => element === document.activeElement"):
-                return
-            await keys.press("Tab")
-        raise AssertionError(f"no Tab leads to {place}")
-
-    await reach(visit.label("Token"))
-    await keys.insert_text(door.token(READER))
-    await keys.press("Enter")
-    await expect(visit.label("Query")).to_be_visible()
-    await reach(visit.label("Query"))
-    await keys.type("rigging")
-    await keys.press("Enter")
-    await expect(visit.tab.get_by_role("heading", name="2 hits")).to_be_visible()
-    read = visit.button(f"Read passage 0 of {RIGGING}")
-    await reach(read)
-    assert await read.evaluate("(element) => getComputedStyle(element).outlineStyle") == "solid"
-    await keys.press("Enter")
-    await expect(visit.button("Close")).to_be_focused()
-    await keys.press("Escape")
-    await expect(visit.tab.get_by_role("dialog")).to_have_count(0)
-    await expect(read).to_be_focused()
-    await reach(visit.label("Why isn’t it here?"))
-    await keys.type("crane")
-    explain = visit.tab.get_by_role("button", name="Explain Crane book")
-    await expect(explain).to_be_visible()
-    await reach(explain)
-    await keys.press("Enter")
-    await expect(visit.tab.get_by_role("list", name=re.compile("^Gates"))).to_be_visible()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_no_view_shuts_anybody_out(door: Doorman, world: World, scheme: str) -> None:
-    try:
-        axe.install()
-    except axe.Unreachable as error:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(f"npm's registry is not reached: {error}")
-    base = await filled(world)
-    source_id = world.sources[RIGGING]
-    stranger = await door.visit(color_scheme=scheme)
-    assert await axe.serious(stranger.tab) == []
-    phone = {"width": 360, "height": 740}
-    visit = await door.visit(MANAGER, "/library", color_scheme=scheme, viewport=phone)
-    question = f"/retrieval?kb={base}&query=rigging"
-    for view in (
-        "/library",
-        f"/library/{source_id}",
-        "/bases",
-        f"/bases/{base}",
-        f"{question}&why={source_id}",
-        "/retrieval?query=x&limit=0",
-    ):
-        await visit.go(view)
-        await expect(visit.tab.locator("main h1")).to_be_visible()
-        await visit.settled()
-        assert await axe.serious(visit.tab) == [], view
-        assert await visit.tab.evaluate("document.documentElement.scrollWidth") == phone["width"], view
-    await visit.go(question)
-    await visit.button(f"Read passage 0 of {RIGGING}").click()
-    assert await axe.serious(visit.tab) == []

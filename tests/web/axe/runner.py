@@ -12,6 +12,7 @@ from playwright.async_api import Page
 
 HERE = Path(__file__).parent
 SERIOUS = {"serious", "critical"}
+UNREACHABLE = (OSError, subprocess.SubprocessError)  # npm's registry is
 
 
 def install() -> Path:
@@ -38,16 +39,17 @@ def install() -> Path:
 
 
 async def serious(tab: Page) -> list[str]:
-    """Each serious or critical violation of what the tab shows: the rule, and where."""
-    script = await asyncio.to_thread(lambda: install().read_text())
-    await tab.evaluate(f"() => {{ {script} }}")  # the page's policy lets no script element in
-    results = await tab.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
+    """Each serious or critical violation of what the tab shows, in light and, for contrasts, in the dark."""
+    if not await tab.evaluate("() => 'axe' in window"):
+        script = await asyncio.to_thread(lambda: install().read_text())
+        await tab.evaluate(f"() => {{ {script} }}")  # the page's policy lets no script element in
+    found = []
+    for scheme, rules in (("dark", "{ runOnly: ['color-contrast'] }"), ("light", "{ resultTypes: ['violations'] }")):
+        await tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # a literal
+        found += (await tab.evaluate(f"() => axe.run(document, {rules})"))["violations"]
     return [
         f"{violation['id']}: {node['html']} ({'; '.join(check['message'] for check in node['any'])})"
-        for violation in results["violations"]
+        for violation in found
         if violation["impact"] in SERIOUS
         for node in violation["nodes"]
     ]
-
-
-Unreachable = (OSError, subprocess.SubprocessError)
