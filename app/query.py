@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
-from app.words import lexemes, title_key
+from app.words import Spellings, lexemes, title_key
 
 _QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\uff02", '"'))
 _PHRASE = re.compile(r'"([^"]*)"')
@@ -54,6 +54,11 @@ class Query:
     def lexemes(self) -> frozenset[str]:
         """Every lexeme of every term."""
         return frozenset(lexeme for term in self.terms for lexeme, _ in term.lexemes)
+
+    @cached_property
+    def spellings(self) -> Spellings:
+        """What finds them in texts (app/words.py)."""
+        return Spellings(self.lexemes)
 
     @cached_property
     def title_key(self) -> bytes:

@@ -1,5 +1,7 @@
 """Where both halves meet: what uvicorn serves."""
 
+import gc
+
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 
@@ -44,4 +46,7 @@ def app() -> Starlette:
     """The server of the environment's settings: uvicorn's factory."""
     settings = Settings()
     configure_logs(settings)
-    return create(settings)
+    server = create(settings)
+    gc.collect()
+    gc.freeze()  # what is there now stays: collections need not go through it again and again
+    return server

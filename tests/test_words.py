@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.words import DESCRIPTION_GAP, LONGEST_LEXEME, find_words, lexemes, search_vector, title_key, title_vector
+from app.words import LONGEST_LEXEME, find_words, lexemes, search_vector, title_key, title_vector
 from tests.retrieval import reference
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
@@ -108,7 +108,7 @@ def test_positions_stay_inside_what_postgresql_keeps() -> None:
 
 
 def test_title_words_weigh_more_and_no_phrase_runs_into_the_description() -> None:
-    assert title_vector("The Harbor", "of harbors") == f"'harbor':2A,{2 + DESCRIPTION_GAP + 1}B"
+    assert title_vector("The Harbor", "of harbors") == "'harbor':2A,1003B"
     assert title_vector("Harbor", None) == title_vector("Harbor", "") == "'harbor':1A"
     assert title_vector("🚀", None) == ""
 

@@ -9,8 +9,8 @@ read:
                 of its own), or all of them, counted, where the sample holds too few
     weighed     each term's weight from that count
     candidates  passages that hold one of the weightier terms, and of them the POOL best by ts_rank, which is quick
-    stands      how often each term stands in each candidate, from the tsvector's positions
-    any_word    the exact score
+    values      what each term adds to the score of a candidate; how often it stands there comes from the positions
+    scores      their sum
 
 Floating-point sums are taken in the order of the terms: in another order the last digit would differ. POOL does not
 depend on the limit, so the first n hits of a larger limit are those of limit n. What was tried: docs/relevance.md.
@@ -24,13 +24,13 @@ from sqlalchemy import (
     CTE,
     ColumnElement,
     Float,
-    FromClause,
     Integer,
     ScalarSelect,
     Select,
     SmallInteger,
     Text,
     and_,
+    any_,
     bindparam,
     case,
     cast,
@@ -38,13 +38,14 @@ from sqlalchemy import (
     func,
     literal,
     literal_column,
+    or_,
     select,
     true,
     union_all,
 )
 from sqlalchemy.dialects.postgresql import TSQUERY, aggregate_order_by
 
-from app.access.admission import WORKSPACE_ID, admitted
+from app.access.admission import OPEN_READ, WORKSPACE_ID, admitted
 from app.knowledge_bases.indexing import SAMPLES
 from app.models import IndexPosting, Source
 from app.query import Query
@@ -106,14 +107,19 @@ def any_word_search(
             *(getattr(posting, name) for name in ("passage_id", "source_id", "version_id", "ordinal", "sample", "tsv"))
         )
         .select_from(admission.joined(posting.__table__, posting.version_id))
-        .where(posting.workspace_id == WORKSPACE_ID, posting.index_id == index_id, admission.predicate)
+        .where(
+            posting.workspace_id == WORKSPACE_ID,
+            posting.index_id == index_id,
+            or_(OPEN_READ, posting.source_id == admission.access.source_id),
+            admission.predicate,
+        )
     )
     source: Select[*tuple[Any, ...]] | CTE = rows
     if not open_read:
         source = _materialized(rows.where(posting.tsv.bool_op("@@")(ANY_OF_THEM)), "readable")
     weighed = _weighed(_counted(source))
     candidates = _candidates(source, weighed, listed)
-    return _scored(candidates, weighed, _stands(candidates)).limit(places)
+    return _scored(candidates, weighed).limit(places)
 
 
 def _materialized(statement: Select[*tuple[Any, ...]], name: str) -> CTE:
@@ -171,7 +177,7 @@ def _weighed(counted: CTE) -> CTE:
 
 
 def _candidates(source: Select[*tuple[Any, ...]] | CTE, weighed: CTE, listed: Sequence[CTE]) -> CTE:
-    """The passages to score: passage_id, source_id, version_id, ordinal, tsv."""
+    """The passages to score: passage_id, source_id, version_id, ordinal, tsv, length (in different words)."""
     w = weighed.c
     chosen = and_(w.place <= MOST_TERMS, (w.place == 1) | ~w.light)
     best = _materialized(_best(source, _one_of(weighed, chosen), listed).limit(POOL), "best")
@@ -193,56 +199,70 @@ def _best(
     c = rows.selected_columns
     rank = func.ts_rank(cast(literal(EQUAL_WEIGHTS), ARRAY(Float(24))), c.tsv, query, LENGTH_NORMALISATION)
     elsewhere = [c.passage_id.not_in(select(cte.c.passage_id)) for cte in listed]
-    wanted = rows.with_only_columns(c.passage_id, c.source_id, c.version_id, c.ordinal, c.tsv)
+    length = func.length(c.tsv).label("length")
+    wanted = rows.with_only_columns(c.passage_id, c.source_id, c.version_id, c.ordinal, c.tsv, length)
     return wanted.where(*elsewhere).order_by(rank.desc(), c.source_id, c.ordinal)
 
 
-def _stands(candidates: CTE) -> FromClause:
-    """How often each term stands in each candidate: passage_id, number, times.
+def _stands(candidates: CTE, weighed: CTE) -> Select[*tuple[Any, ...]]:
+    """What the terms that stand in a candidate's text add to its score: passage_id, number, part (0), value.
 
-    A term stands wherever all its parts do, each at its place behind the start. A word is a term of one part.
+    A term stands wherever all its parts do, each at its place behind the start. A word is a term of one part. Weight
+    and length travel with the rows: a join of what was made here would be left to the planner's guess.
     """
     given = func.unnest(PART_TERMS, PART_LEXEMES, PART_PLACES).table_valued(
-        column("number", Integer), column("lexeme", Text), column("place", Integer), name="part"
+        column("number", Integer), column("lexeme", Text), column("place", Integer), name="given"
     )
     given = given.render_derived()
-    every = func.count().over(partition_by=given.c.number).label("parts")
-    parts = _materialized(select(given.c.number, given.c.lexeme, given.c.place, every), "parts")
+    of = func.count().over(partition_by=given.c.number).label("of")
+    parts = _materialized(
+        select(*given.c, of, weighed.c.weight).join(weighed, weighed.c.number == given.c.number), "parts"
+    )
     word = func.unnest(candidates.c.tsv).table_valued(
         column("lexeme", Text), column("positions", ARRAY(SmallInteger)), name="word"
     )
     word = word.render_derived()
-    position = func.unnest(word.c.positions).table_valued(column("at", SmallInteger), name="position").render_derived()
-    start = (position.c.at - parts.c.place).label("start")
+    place = func.unnest(word.c.positions) - parts.c.place
     starts = (
-        select(candidates.c.passage_id, parts.c.number)
-        .select_from(candidates.join(word, true()).join(parts, parts.c.lexeme == word.c.lexeme).join(position, true()))
-        .group_by(candidates.c.passage_id, parts.c.number, parts.c.parts, start)
-        .having(func.count() == parts.c.parts)
+        select(candidates.c.passage_id, candidates.c.length, *parts.c, place.label("start"))
+        .select_from(candidates.join(word, true()).join(parts, parts.c.lexeme == word.c.lexeme))
+        .where(word.c.lexeme == any_(PART_LEXEMES))
         .subquery("starts")
     )
-    return (
-        select(starts.c.passage_id, starts.c.number, cast(func.count(), Float(53)).label("times"))
-        .group_by(starts.c.passage_id, starts.c.number)
-        .subquery("stands")
+    by_term = (starts.c.passage_id, starts.c.length, starts.c.number, starts.c.weight)
+    whole = (
+        select(*by_term)
+        .group_by(*by_term, starts.c.of, starts.c.start)
+        .having(func.count() == starts.c.of)
+        .subquery("whole")
+    )
+    times = cast(func.count(), Float(53))
+    value = whole.c.weight * times / (times + K1 * (1.0 - B + B * whole.c.length / USUAL_LENGTH))
+    return select(whole.c.passage_id, whole.c.number, literal(0).label("part"), value.label("value")).group_by(*whole.c)
+
+
+def _named(candidates: CTE, weighed: CTE) -> Select[*tuple[Any, ...]]:
+    """What the terms that its source's title or description holds add: passage_id, number, part (1), value."""
+    source, w = Source, weighed.c
+    held = and_(w.place <= MOST_TERMS, source.title_tsv.bool_op("@@")(w.term))
+    return select(
+        candidates.c.passage_id, w.number, literal(1).label("part"), (TITLE_SHARE * w.weight).label("value")
+    ).select_from(
+        candidates.join(
+            source.__table__, and_(source.workspace_id == WORKSPACE_ID, source.id == candidates.c.source_id)
+        ).join(weighed, held)
     )
 
 
-def _scored(candidates: CTE, weighed: CTE, stands: FromClause) -> Select[*tuple[Any, ...]]:
+def _scored(candidates: CTE, weighed: CTE) -> Select[*tuple[Any, ...]]:
     """passage_id, source_id, version_id, ordinal, rank: the best first, then by source id and ordinal."""
-    c, w, source = candidates.c, weighed.c, Source
-    length = K1 * (1.0 - B + B * func.length(c.tsv) / USUAL_LENGTH)
-    in_title = case((source.title_tsv.bool_op("@@")(w.term), TITLE_SHARE), else_=0.0)
-    value = w.weight * (func.coalesce(stands.c.times / (stands.c.times + length), 0.0) + in_title)
-    rank = func.sum(aggregate_order_by(value, w.number)).label("rank")
-    columns = (c.passage_id, c.source_id, c.version_id, c.ordinal)
+    values = union_all(_stands(candidates, weighed), _named(candidates, weighed)).subquery("values")
+    v, c = values.c, candidates.c
+    total = func.sum(aggregate_order_by(v.value, v.number, v.part))
+    scores = select(v.passage_id, total.label("rank")).group_by(v.passage_id).subquery("scores")
+    rank = scores.c.rank
     return (
-        select(*columns, rank)
-        .select_from(
-            candidates.join(source.__table__, and_(source.workspace_id == WORKSPACE_ID, source.id == c.source_id))
-            .join(weighed, true())
-            .outerjoin(stands, and_(stands.c.passage_id == c.passage_id, stands.c.number == w.number))
-        )
-        .group_by(*columns)
+        select(c.passage_id, c.source_id, c.version_id, c.ordinal, rank)
+        .join(scores, scores.c.passage_id == c.passage_id)
         .order_by(rank.desc(), c.source_id, c.ordinal)
     )

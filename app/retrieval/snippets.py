@@ -43,7 +43,7 @@ class Snippet:
 
 def highlights(text: str, query: Query) -> tuple[TextRange, ...]:
     """Where the words of the query stand in `text`, in order, none overlapping; a phrase only where it stands whole."""
-    found = {token.place: token for token in find_words(text, query.lexemes)}
+    found = {token.place: token for token in find_words(text, query.spellings)}
     places: dict[str, list[int]] = {}
     for token in found.values():
         places.setdefault(token.lexeme, []).append(token.place)

@@ -270,7 +270,7 @@ async def test_the_rounds_end_and_what_is_free_stays_free(world: World, gatekeep
         return [source_id not in denied for source_id in source_ids]
 
     gatekeeper.decide = deny
-    assert await served(world, 10, "ledger") == shelf[358:360]
+    assert await served(world, 10) == shelf[358:360]
     assert [len(ids) for _, ids in gatekeeper.asked] == [10, 50, 100, 200]
 
 

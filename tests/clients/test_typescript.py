@@ -23,18 +23,21 @@ HERE = Path(__file__).parent
 
 async def run(script: str, *arguments: str, cwd: Path, given: str = "") -> str:
     """What a script of a package prints. Raises AssertionError with what it complained of."""
-    done: subprocess.CompletedProcess[str] = await asyncio.to_thread(
-        node,
-        [script, *arguments],
-        return_completed_process=True,
-        cwd=cwd,
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+
+    def start() -> subprocess.CompletedProcess[str | bytes]:
+        return node(
+            [script, *arguments],
+            return_completed_process=True,
+            cwd=cwd,
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    done = await asyncio.to_thread(start)
+    assert done.returncode == 0, f"{done.stdout!s}{done.stderr!s}"
+    return str(done.stdout)
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ BATCH = 50
 
 
 async def fill(world: World, sources: int, passages: int) -> list[UUID]:
-    """Sources of so many passages each, in one file of the store; the passage 0 of each says `lighthouse`. Their ids."""
+    """Sources of so many passages each, with one file for all; the first passage of each says `lighthouse`."""
     chance = random.Random(7)  # noqa: S311 a corpus that is the same each time
     stored = await world.services.files.put(world.workspace_id, b"one file for all")
     ids: list[UUID] = []
@@ -43,7 +43,8 @@ def _source(chance: random.Random, passages: int, file: FileFacts) -> ReadSource
     source_id, version_id = new_id(), new_id()
     texts = [" ".join(chance.choices(WORDS, k=PASSAGE // 9)) for _ in range(passages)]
     texts[0] += " lighthouse"
-    text, spans = "\n\n".join(texts), []
+    text = "\n\n".join(texts)
+    spans: list[Span] = []
     for one in texts:
         start = spans[-1].end + 2 if spans else 0
         spans.append(Span(start, start + len(one)))

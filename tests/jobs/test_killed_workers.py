@@ -5,7 +5,11 @@ tests/benchmarks/ingest/kills.py does the same with 50,000 passages and ten kill
 
 import random
 import signal
+from collections.abc import AsyncIterator
 
+import pytest_asyncio
+
+from app.services import Services
 from tests.jobs.killing import (
     Searching,
     fill,
@@ -15,21 +19,30 @@ from tests.jobs.killing import (
     wait_until_idle,
     what_it_holds,
 )
-from tests.knowledge_bases.indexes import index, request, until
+from tests.knowledge_bases.indexes import index, request, rows, until
 from tests.world import World
 
 SOURCES, PASSAGES, KILLS = 150, 20, 4
 
 
-async def base_of(world: World, ids: list[str]) -> str:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def filled(services: Services, server: str) -> AsyncIterator[World]:
+    """A world with so many passages; its knowledge bases are the tests'."""
+    async with World.made(services, server) as made:
+        await fill(made, SOURCES, PASSAGES)
+        yield made
+
+
+async def base_of_all(world: World) -> str:
+    ids = [str(id_) for (id_,) in await rows(world, "SELECT id FROM sources WHERE workspace_id = :w")]
     payload = await world.manager.change("createKnowledgeBase", "knowledgeBase { id }", name="Base", sourceIds=ids)
     base: str = payload["knowledgeBase"]["id"]
     return base
 
 
-async def test_kills_lose_nothing_and_nobody_notices(world: World) -> None:
-    ids = [str(id_) for id_ in await fill(world, SOURCES, PASSAGES)]
-    base = await base_of(world, ids)
+async def test_kills_lose_nothing_and_nobody_notices(filled: World) -> None:
+    world = filled
+    base = await base_of_all(world)
     await request(world, "rebuildIndex", base)
     await world.work()
     chance, kills, generation = random.Random(5), 0, 1  # noqa: S311 moments
@@ -54,9 +67,9 @@ async def test_kills_lose_nothing_and_nobody_notices(world: World) -> None:
     assert kills >= 1  # that hit a build that was going on
 
 
-async def test_a_worker_that_is_told_to_stop_leaves_no_lease(world: World) -> None:
-    ids = [str(id_) for id_ in await fill(world, SOURCES, PASSAGES)]
-    base = await base_of(world, ids)
+async def test_a_worker_that_is_told_to_stop_leaves_no_lease(filled: World) -> None:
+    world = filled
+    base = await base_of_all(world)
     await request(world, "rebuildIndex", base)
     worker = await start_worker(world, lease_seconds=300)
     await until(lambda: is_claimed(world, base), 30)

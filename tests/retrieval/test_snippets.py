@@ -79,7 +79,7 @@ def _cut_at_words(whole: str, start: int, text: str, words: set[str]) -> bool:
 @many
 @given(hostile.texts(), hostile.queries)
 @example("quay " * 3 + "filler " * 60 + "quay crane", "quay crane")
-@example("quay quays quay " + "filler " * 60 + "crane", "quay or crane")
+@example("quay quays QUAY " + "filler " * 60 + "quay crane", "quay crane")
 @example("filler " * 60 + "quay" + " " * 900 + "crane " + "filler " * 60, "quay crane")
 @example("filler " * 39 + "/quay/" + "x/" * 200, "quay")
 @example("crane " + "x" * 288 + " quay, crane", "quay crane")

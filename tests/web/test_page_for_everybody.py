@@ -22,9 +22,13 @@ async def test_what_people_wrote_is_shown_and_never_run(door: Doorman, world: Wo
     await visit.tab.get_by_role("button", name=re.compile("^Read passage 0 of <img")).click()
     await expect(visit.tab.locator("dialog")).to_contain_text("Rigging <img src=x onerror=hacked()>")
     await visit.tab.keyboard.press("Escape")
-    for view in ("/library", f"/library/{source_id}", "/bases"):
+    for view in ("/library", "/bases"):
         await visit.go(view)
         await visit.settled()
+    await visit.go(f"/library/{source_id}")
+    await visit.tab.get_by_text("Read the text of version 1").click()
+    await expect(visit.tab.get_by_role("list", name="Passages")).to_contain_text("<script>hacked()</script>")
+    assert await visit.tab.locator("main img, main script").count() == 0
     await visit.go("/library?query=%3Cscript%3Ehacked()%3C/script%3E")
     await expect(visit.label("Words of title or description")).to_have_value("<script>hacked()</script>")
     assert await visit.tab.locator("main img, main script").count() == 0

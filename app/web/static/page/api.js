@@ -26,10 +26,11 @@ export async function ask(document, variables = {}, options = {}) {
 
 /** `{data, errors}` of one operation: fields that were refused are null in `data`. Raises where nothing came back. */
 export async function askPartly(document, variables = {}, { signal, token = session.token } = {}) {
+  const sent = headers(token, { "content-type": "application/json" });
   const response = await reached(() =>
     fetch(ENDPOINT, {
       method: "POST",
-      headers: headers(token, { "content-type": "application/json" }),
+      headers: sent,
       body: JSON.stringify({ query: document, variables }),
       signal,
     }),
@@ -63,6 +64,10 @@ export async function send(form, onProgress) {
 }
 
 function headers(token, more) {
+  if (token && !/^[!-~]+$/.test(token)) {
+    const message = "This is no token: it has characters that no token has.";
+    throw new ApiError({ message, extensions: { code: "UNAUTHENTICATED" } });
+  }
   return { accept: ACCEPT, ...(token && { authorization: `Bearer ${token}` }), ...more };
 }
 

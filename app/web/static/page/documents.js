@@ -47,6 +47,17 @@ export const VERSIONS = `query Versions($id: ID!, $after: String) {
   }
 } ${VERSION}`;
 
+export const PASSAGES = `query Passages($id: ID!, $after: String) {
+  source(id: $id) {
+    latestVersion {
+      passages(first: 20, after: $after) {
+        nodes { ordinal text }
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+  }
+}`;
+
 export const GRANTS = `query Grants($id: ID!, $after: String) {
   source(id: $id) {
     grants(first: 50, after: $after) {

@@ -2,7 +2,7 @@
 import { ask } from "./api.js";
 import { PASSAGE_CONTEXT } from "./documents.js";
 import { bdi, button, h, newId } from "./dom.js";
-import { badge, marked, tried } from "./parts.js";
+import { badge, marked, passage, tried } from "./parts.js";
 
 const AROUND = [3, 9, 21]; // how many passages in all; the last is the most that the API gives
 
@@ -87,15 +87,6 @@ export function showPassage(hit, closed, signal) {
   document.body.append(dialog);
   dialog.showModal();
   tried(dialog, show);
-}
-
-function passage(ordinal, text, isHit) {
-  return h(
-    "section",
-    { "aria-current": isHit && "true", "aria-label": `Passage ${ordinal}`, dir: "auto" },
-    h("span", { class: "ordinal", "aria-hidden": "true" }, ordinal),
-    text,
-  );
 }
 
 function idList(hit) {

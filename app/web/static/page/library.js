@@ -13,7 +13,8 @@ export function libraryView({ parameters, signal }) {
   const query = parameters.get("query") ?? "";
   const after = parameters.get("after");
   const sources = h("div", {});
-  fill(sources, () => page(query, after, signal));
+  const show = () => fill(sources, () => page(query, after, signal));
+  show();
   const words = h("input", { type: "search", name: "query", value: query, autocomplete: "off" });
   return {
     title: "Library",
@@ -21,7 +22,7 @@ export function libraryView({ parameters, signal }) {
       "div",
       {},
       h("h1", {}, "Library"),
-      session.may("LIBRARY_MANAGE") && addSources(signal),
+      session.may("LIBRARY_MANAGE") && addSources(show, signal),
       section(
         "Sources",
         form(
@@ -62,7 +63,8 @@ async function page(query, after, signal) {
 
 // adding
 
-function addSources(signal) {
+/** `added` is called when something was. */
+function addSources(added, signal) {
   const drafts = h("ul", { class: "drafts", "aria-label": "Files to add" });
   const add = h("button", { class: "primary" }, "Add to the Library");
   const actions = h("div", { class: "row", hidden: true }, add);
@@ -84,6 +86,7 @@ function addSources(signal) {
   const submit = async () => {
     for (const item of drafts.querySelectorAll("li.waiting")) await item.add(); // one after the other: each may be large
     show();
+    await added();
   };
   return section("Add sources", form({}, submit, zone, drafts, actions));
 }

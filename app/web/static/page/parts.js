@@ -102,6 +102,16 @@ export function marked(text, highlights) {
   return [...parts, points.slice(from).join("")].filter((part) => part !== "");
 }
 
+/** One passage of a text. `text` is a string or nodes; `isHit`: it is the one that was looked for. */
+export function passage(ordinal, text, isHit = false) {
+  return h(
+    "section",
+    { "aria-current": isHit && "true", "aria-label": `Passage ${ordinal}`, dir: "auto" },
+    h("span", { class: "ordinal", "aria-hidden": "true" }, ordinal),
+    text,
+  );
+}
+
 export function bytes(size) {
   const units = ["bytes", "kB", "MB", "GB"];
   const power = Math.min(Math.floor(Math.log10(Math.max(size, 1)) / 3), 3);

@@ -29,6 +29,7 @@ class Retrieval {
     this.signal = signal;
     this.parameters = null;
     this.hits = [];
+    this.asked = 0;
     this.results = h("div", { class: "results-of-retrieval" });
     this.why = whySection(
       () => Object.fromEntries(this.parameters),
@@ -153,10 +154,11 @@ class Retrieval {
 
   async retrieve() {
     const variables = retrieveVariables(Object.fromEntries(this.parameters));
+    const mine = ++this.asked;
     this.hits = [];
     try {
       const { retrieve } = await ask(RETRIEVE, variables, { signal: this.signal });
-      this.hits = retrieve.hits;
+      if (mine === this.asked) this.hits = retrieve.hits;
       say(retrieve.hits.length ? `${count(retrieve.hits.length, "hit")}.` : "Nothing found.");
       return this.answer(retrieve);
     } catch (error) {
@@ -181,7 +183,7 @@ class Retrieval {
     const { kb, match } = this.question();
     return empty(
       "Nothing found",
-      "No passage, title or description that you may read has all these words.",
+      `No passage, title or description that you may read has ${match ? "any" : "all"} of these words.`,
       h(
         "div",
         { class: "row" },
@@ -200,8 +202,8 @@ class Retrieval {
     const remedies = [];
     if (error.remedy === "WAIT")
       remedies.push(button("Wait for it", () => this.watch(place, baseId), { class: "primary" }));
-    else if (error.remedy && session.may("LIBRARY_MANAGE")) {
-      const { label } = WORK[error.remedy];
+    else if (error.remedy) {
+      const label = error.indexState ? WORK[error.remedy].label : "Build the index";
       remedies.push(button(label, () => this.mend(place, baseId, error.remedy), { class: "primary" }));
     } else if (error.remedy) remedies.push(h("p", {}, "Someone who manages the Library can mend that."));
     if (error.remedy) remedies.push(h("a", { href: address(`/bases/${baseId}`) }, "Show the knowledge base"));
@@ -230,7 +232,9 @@ class Retrieval {
   // what is open beside the question
 
   showOpened() {
-    document.querySelector("dialog.passage")?.remove();
+    const before = document.querySelector("dialog.passage");
+    before?.close(); // the focus goes back to where it came from
+    before?.remove();
     const hit = this.hits.find(({ chunkId }) => chunkId === this.parameters.get("passage"));
     if (hit) showPassage(hit, () => back(PATH, this.with({})), this.signal);
     this.why.show(this.parameters.get("why"));

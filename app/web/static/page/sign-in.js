@@ -46,7 +46,6 @@ function tokenForm(enter, isSecond) {
   const token = h("input", {
     type: "password",
     name: "token",
-    required: true,
     autocomplete: "off",
     spellcheck: "false",
   });

@@ -1,20 +1,11 @@
 // One source: what it is called, its versions, who may read it.
 import { go } from "./address.js";
 import { ask, askPartly } from "./api.js";
-import {
-  ADD_VERSION,
-  DELETE_SOURCE,
-  DISCARD_FILE,
-  SET_AVAILABILITY,
-  SOURCE_BY_ID,
-  UPDATE_SOURCE,
-  VERSIONS,
-} from "./documents.js";
+import { DELETE_SOURCE, SET_AVAILABILITY, SOURCE_BY_ID, UPDATE_SOURCE } from "./documents.js";
 import { announce, bdi, button, checkbox, confirmed, field, form, h } from "./dom.js";
-import { dropZone, sendFile } from "./files.js";
 import { grantsSection } from "./grants.js";
-import { told } from "./library.js";
-import { badge, bytes, failure, fill, paged, section, tried } from "./parts.js";
+import { badge, fill, section, tried } from "./parts.js";
+import { textSection, versionsSection } from "./versions.js";
 
 export function sourceView({ id, signal, setTitle }) {
   const element = h("div", {});
@@ -30,6 +21,7 @@ export function sourceView({ id, signal, setTitle }) {
       heading(source),
       manages && detailsSection(source, reload),
       versionsSection(source, manages, signal, reload),
+      source.latestVersion?.passageCount > 0 && textSection(source, signal),
       manages && grantsSection(source, signal),
       manages && searchSection(source, reload),
     ];
@@ -75,82 +67,6 @@ function detailsSection(source, reload) {
     h("div", { class: "row" }, h("button", { class: "primary" }, "Save")),
   );
   return section("Title and description", element);
-}
-
-// versions
-
-function versionsSection(source, manages, signal, reload) {
-  const versions = h("div", {});
-  fill(versions, () =>
-    paged({
-      label: "Versions",
-      load: async (after) => (await ask(VERSIONS, { id: source.id, after }, { signal })).source.versions,
-      item: (version) => versionItem(version, manages, reload),
-    }),
-  );
-  return section("Versions", versions, manages && addVersion(source, reload));
-}
-
-function versionItem(version, manages, reload) {
-  const discard = async () => {
-    const sure = await confirmed(
-      `Discard the file of version ${version.number}?`,
-      "Its stored file is dropped for good, and no search finds this version any more.",
-      "Discard",
-    );
-    if (!sure) return;
-    await tried(item, async () => {
-      await ask(DISCARD_FILE, { input: { sourceVersionId: version.id } });
-      announce("The file was discarded.");
-      reload();
-    });
-  };
-  const item = h(
-    "li",
-    { class: "item" },
-    h(
-      "div",
-      { class: "item-text" },
-      h("p", { class: "item-title" }, `${version.number} · `, bdi(version.fileName)),
-      h(
-        "p",
-        { class: "fine meta" },
-        badge(version.status),
-        !version.kept && badge("DISCARDED"),
-        h("span", {}, bytes(version.size)),
-        h("span", {}, version.mediaType),
-        version.status !== "FAILED" && h("span", {}, told(version)),
-      ),
-      version.status === "FAILED" && h("p", { class: "reason" }, version.statusReason),
-    ),
-    manages &&
-      version.kept &&
-      button("Discard file", discard, {
-        class: "quiet",
-        "aria-label": `Discard the file of version ${version.number}`,
-      }),
-  );
-  return item;
-}
-
-function addVersion(source, reload) {
-  const place = h("div", {});
-  const zone = dropZone({
-    label: "Choose a file for a new version",
-    multiple: false,
-    async onFiles([file]) {
-      const bar = h("progress", { max: 1, value: 0, "aria-label": `Sending ${file.name}` });
-      place.replaceChildren(bar);
-      try {
-        await sendFile(ADD_VERSION, { sourceId: source.id }, file, (share) => (bar.value = share));
-        announce(`${file.name} was added.`);
-        reload();
-      } catch (error) {
-        place.replaceChildren(failure(error, { again: () => zone.take([file]) }));
-      }
-    },
-  });
-  return [zone, place];
 }
 
 // whether searches find it, and the end

@@ -48,7 +48,7 @@ export function whySection(question, choose, signal) {
   };
 }
 
-async function explanation(id, { kb, query, limit, sources }, signal) {
+async function explanation(id, { kb, query, limit, match, sources }, signal) {
   const variables = {
     base: kb || null,
     query,
@@ -64,6 +64,7 @@ async function explanation(id, { kb, query, limit, sources }, signal) {
     { class: "card" },
     h("h3", {}, bdi(title ?? id)),
     h("p", { class: "lead" }, summary),
+    match === "ANY_WORD" && h("p", { class: "fine" }, "This explains the search for all words, which comes first."),
     h(
       "ol",
       { class: "gates", "aria-label": "Gates, in the order in which they are asked" },
