@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, and_, any_, delete, func, insert, literal, select
+from sqlalchemy import ARRAY, Uuid, and_, any_, delete, func, insert, literal, or_, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import aliased
 
@@ -101,11 +101,13 @@ async def changes(
 ) -> list[Change]:
     """What must change in the index so that it holds what its knowledge base should hold, by source id.
 
-    A source that is being deleted, or has no indexed version yet, should not be held.
+    A source that has no indexed version yet should not be held. One that is being deleted is left alone: it is not
+    copied, and what is held of it goes with its purge. Measured for 10,000 members: most of a small refresh's time is
+    this comparison, so what else must be known is looked up for what differs only.
     """
     newest, held = aliased(IndexMember), aliased(IndexMember)
     should = (
-        select(newest.source_id, newest.version_id, newest.passage_count, SourceVersion.sha256, SourceVersion.kept)
+        select(newest.source_id, newest.version_id, newest.passage_count)
         .join(
             KnowledgeBaseSource,
             and_(
@@ -113,16 +115,10 @@ async def changes(
                 KnowledgeBaseSource.source_id == newest.source_id,
             ),
         )
-        .join(Source, and_(Source.workspace_id == newest.workspace_id, Source.id == newest.source_id))
-        .join(
-            SourceVersion,
-            and_(SourceVersion.workspace_id == newest.workspace_id, SourceVersion.id == newest.version_id),
-        )
         .where(
             newest.workspace_id == workspace_id,
             newest.index_id == workspace_id,
             KnowledgeBaseSource.knowledge_base_id == base_id,
-            Source.lifecycle == "ACTIVE",
         )
         .subquery("should")
     )
@@ -131,17 +127,24 @@ async def changes(
         .where(held.workspace_id == workspace_id, held.index_id == index_id)
         .subquery("holds")
     )
-    rows = await session.execute(
+    differs = (
         select(
-            func.coalesce(should.c.source_id, holds.c.source_id),
+            func.coalesce(should.c.source_id, holds.c.source_id).label("source_id"),
             should.c.version_id,
-            func.coalesce(should.c.passage_count, 0),
-            should.c.sha256,
-            should.c.kept,
+            func.coalesce(should.c.passage_count, 0).label("passage_count"),
         )
         .select_from(should.outerjoin(holds, should.c.source_id == holds.c.source_id, full=True))
         .where(should.c.version_id.is_distinct_from(holds.c.version_id))
-        .order_by(func.coalesce(should.c.source_id, holds.c.source_id))
+        .cte("differs")
+    )
+    rows = await session.execute(
+        select(*differs.c, SourceVersion.sha256, SourceVersion.kept)
+        .outerjoin(
+            SourceVersion, and_(SourceVersion.workspace_id == workspace_id, SourceVersion.id == differs.c.version_id)
+        )
+        .outerjoin(Source, and_(Source.workspace_id == workspace_id, Source.id == differs.c.source_id))
+        .where(or_(differs.c.version_id.is_(None), Source.lifecycle == "ACTIVE"))
+        .order_by(differs.c.source_id)
     )
     return [Change(source, version, count, sha256 if kept else None) for source, version, count, sha256, kept in rows]
 

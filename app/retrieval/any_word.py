@@ -64,7 +64,7 @@ MOST_COUNTED = 1_000
 LIGHT_SHARE = 0.3
 MOST_TERMS = 32
 # Candidates that get an exact score. Where there are fewer than ENOUGH, the terms that were left out bring in more.
-POOL = 200
+POOL = 100
 ENOUGH = 50
 # ts_rank with equal weights, divided by 1 + log(length).
 EQUAL_WEIGHTS = "{1,1,1,1}"

@@ -68,7 +68,10 @@ def read_cursor(after: str | None) -> str | None:
 def read_id(after: str | None) -> UUID | None:
     """The id that the cursor was made from. Raises InvalidInput."""
     key = read_cursor(after)
-    return None if key is None else parse_id("after", key)
+    try:
+        return None if key is None else parse_id("after", key)
+    except InvalidInput:
+        raise InvalidInput("after", NO_CURSOR) from None
 
 
 def read_number(after: str | None) -> int | None:

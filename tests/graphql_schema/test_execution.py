@@ -5,7 +5,7 @@ import inspect
 import json
 import random
 import re
-from collections.abc import Awaitable
+from functools import cache
 from typing import Any, cast
 
 import graphql
@@ -22,8 +22,11 @@ from strawberry.types.fields.resolver import StrawberryResolver
 
 from app.settings import Settings
 from graphql_schema.context import Context
+from graphql_schema.errors import RequestErrors
 from graphql_schema.execution import Execution
+from graphql_schema.execution.plan import Plan
 from graphql_schema.execution.readers import getter
+from graphql_schema.http import OperationRequest, Operations
 from graphql_schema.limits import Documents, Operation
 from graphql_schema.schema import schema
 from tests.graphql_schema import door, faulty
@@ -49,9 +52,14 @@ class Both:
         )
 
 
+@cache
+def _both_faulty() -> Both:
+    return Both(faulty.SCHEMA)
+
+
 async def _told(execution: Execution, operation: Operation, variables: dict[str, Any], context: object) -> str:
     running = execution.run(operation, context, variables)
-    result = await cast("Awaitable[ExecutionResult]", running) if inspect.isawaitable(running) else running
+    result = await running if inspect.isawaitable(running) else running
     assert isinstance(result, ExecutionResult)
     told = {"data": result.data, "errors": [_error(error) for error in result.errors or []]}
     return re.sub(r"\b0x[0-9a-f]+", "an address", json.dumps(told, default=repr))
@@ -64,7 +72,7 @@ def _error(error: GraphQLError) -> list[object]:
 
 @pytest.mark.parametrize("fault", faulty.FAULTS)
 async def test_every_fault_in_every_field_is_told_alike(fault: str) -> None:
-    both = Both(faulty.SCHEMA)
+    both = _both_faulty()
     for selection in faulty.selections():
         for around in ("{ given { text %s } }", "{ given { withArgument text %s later } }", "{ given { ... { %s } } }"):
             context = lambda: faulty.Context("seed", value=faulty.FAULTS[fault])  # noqa: E731
@@ -76,11 +84,11 @@ async def _compare(schema: Schema, documents: int, values: Any, contexts: Any, *
     """Random documents, each with three sets of variables; how many answers had data, and how many had errors."""
     both, with_data, with_errors = Both(schema), 0, 0
     for number in range(documents):
-        chance = random.Random(f"document {number}")
+        chance = random.Random(f"document {number}")  # noqa: S311 nothing is secret here
         writer = Writer(schema._schema, chance, values, size=size)
         try:
             both.documents.operation(writer.text, None)
-        except Exception:
+        except RequestErrors:
             continue  # two fields of one key that do not go together: not executed by either
         for round_ in range(3):
             fast, plain = await both.answers(writer.text, writer.variables(), contexts(chance, f"{number}/{round_}"))
@@ -95,9 +103,9 @@ async def test_random_documents_over_faulty_values_are_answered_alike() -> None:
         faults = chance.choice([0.0, 0.0, 0.01, 0.05])
         return lambda: faulty.Context(seed, faults)
 
-    with_data, with_errors = await _compare(faulty.SCHEMA, 250, lambda *_: None, contexts)
-    assert with_data > 300
-    assert with_errors > 100
+    with_data, with_errors = await _compare(faulty.SCHEMA, 120, lambda *_: None, contexts)
+    assert with_data > 150
+    assert with_errors > 50
 
 
 async def test_random_documents_of_the_doors_own_schema_are_answered_alike() -> None:
@@ -107,12 +115,13 @@ async def test_random_documents_of_the_doors_own_schema_are_answered_alike() -> 
         subject = chance.choice([door.ADA, None])
         return lambda: door.Context(subject, events)
 
-    def values(chance: random.Random, field: str, argument: str) -> str | None:
-        return chance.choice(['"missing"', '"input"', '"index"']) if (field, argument) == ("refused", "how") else None
+    def values(chance: random.Random, _: str, argument: str) -> str | None:
+        known = {"how": ['"missing"', '"input"', '"index"'], "first": ["1", "2"], "limit": ["1", "2"]}
+        return chance.choice(known[argument]) if argument in known else None
 
-    with_data, with_errors = await _compare(door.SCHEMA, 100, values, contexts, size=12)
-    assert with_data > 100
-    assert with_errors > 30
+    with_data, with_errors = await _compare(door.SCHEMA, 60, values, contexts, size=12)
+    assert with_data > 60
+    assert with_errors > 20
 
 
 async def test_random_documents_over_a_library_are_answered_alike(world: World) -> None:
@@ -138,8 +147,8 @@ async def test_random_documents_over_a_library_are_answered_alike(world: World) 
         subject = world.subject(chance.choice(["user:manager", "user:reader", "user:nobody"]))
         return lambda: Context(world.services, subject, world.workspace)
 
-    with_data, with_errors = await _compare(schema, 50, values, contexts, size=14)
-    assert with_data > 50
+    with_data, with_errors = await _compare(schema, 40, values, contexts, size=14)
+    assert with_data > 40
     assert with_errors > 20
 
 
@@ -158,19 +167,20 @@ async def test_a_plan_is_made_once_for_each_combination_of_conditions() -> None:
         fast, plain = await both.answers(text, cast("dict[str, Any]", variables), context)
         assert fast == plain, variables
     (plans,) = both.fast._plans.values()
-    assert len(plans.known) == 6
+    assert len(plans.known) == 5  # a wrong value and none have one that is never used
 
 
 @pytest.mark.parametrize("fast", [True, False])
 async def test_the_setting_chooses_the_executor(world: World, fast: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    from graphql_schema.execution.plan import Plan
-    from graphql_schema.http.operations import Operations
-    from graphql_schema.http.requests import OperationRequest
-
     await world.add("Rigging", "Rigging and cranes.")
     read: list[object] = []
     original = Plan.reader
-    monkeypatch.setattr(Plan, "reader", lambda self, *args: read.append(args) or original(self, *args))
+
+    def heard(self: Plan, *args: Any) -> Any:
+        read.append(args)
+        return original(self, *args)
+
+    monkeypatch.setattr(Plan, "reader", heard)
     operations = Operations(schema, world.services.settings.model_copy(update={"fast_execution": fast}))
     context = Context(world.services, world.subject("user:reader"), world.workspace)
     answer = await operations.run(OperationRequest(RETRIEVE, variables={"query": "cranes"}), context)

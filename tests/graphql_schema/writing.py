@@ -1,4 +1,4 @@
-"""Writes random documents for a schema: fragments, aliases, conditions, variables, arguments, wherever they may stand."""
+"""Writes random documents for a schema: fragments, aliases, conditions, variables, arguments, wherever they fit."""
 
 import random
 from collections.abc import Callable
@@ -20,7 +20,13 @@ from graphql import (
 
 # What stands for an argument of a field: GraphQL text, or None to leave it to the writer.
 Values = Callable[[random.Random, str, str], str | None]
-PLAIN = {"Int": ("1", "2", "3"), "String": ('"a"', '"b"'), "ID": ('"a"',), "Boolean": ("true", "false"), "Float": ("1.5",)}
+PLAIN = {
+    "Int": ("1", "2", "3"),
+    "String": ('"a"', '"b"'),
+    "ID": ('"a"',),
+    "Boolean": ("true", "false"),
+    "Float": ("1.5",),
+}
 
 
 class Writer:
@@ -99,7 +105,7 @@ class Writer:
             return value
         type_ = get_named_type(argument.type)
         if isinstance(type_, GraphQLEnumType):
-            return self._chance.choice(list(type_.values))
+            return str(self._chance.choice(list(type_.values)))
         return self._chance.choice(PLAIN[type_.name]) if type_.name in PLAIN else None
 
     def _condition(self) -> str:

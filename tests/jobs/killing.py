@@ -14,6 +14,7 @@ from app.library.passages import cut
 from app.library.splitting import Span
 from app.library.versions import FileFacts
 from app.models import new_id
+from app.services import Services
 from tests.cli.running import GCTL, Shell
 from tests.knowledge_bases.indexes import rows, until
 from tests.world import MANAGER, World
@@ -24,17 +25,19 @@ BATCH = 50
 
 
 async def fill(world: World, sources: int, passages: int) -> list[UUID]:
+    return await fill_workspace(world.services, world.workspace_id, sources, passages)
+
+
+async def fill_workspace(services: Services, workspace_id: UUID, sources: int, passages: int) -> list[UUID]:
     """Sources of so many passages each, with one file for all; the first passage of each says `lighthouse`."""
     chance = random.Random(7)  # noqa: S311 a corpus that is the same each time
-    stored = await world.services.files.put(world.workspace_id, b"one file for all")
+    stored = await services.files.put(workspace_id, b"one file for all")
+    facts = FileFacts("file.md", "text/markdown", stored.size, stored.sha256)
     ids: list[UUID] = []
     while len(ids) < sources:
-        batch = [
-            _source(chance, passages, FileFacts("file.md", "text/markdown", stored.size, stored.sha256))
-            for _ in range(min(BATCH, sources - len(ids)))
-        ]
-        async with world.services.database.write(patient=True) as session:
-            await add_read_sources(session, world.workspace_id, batch)
+        batch = [_source(chance, passages, facts) for _ in range(min(BATCH, sources - len(ids)))]
+        async with services.database.write(patient=True) as session:
+            await add_read_sources(session, workspace_id, batch)
         ids += [source.source_id for source in batch]
     return ids
 

@@ -16,7 +16,7 @@ from tests.retrieval.asking import Case, added
 from tests.world import World
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-many = settings(max_examples=300, derandomize=True, deadline=None, database=None)
+many = settings(max_examples=200, derandomize=True, deadline=None, database=None)
 
 
 def folded(text: str) -> str:

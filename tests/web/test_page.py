@@ -39,7 +39,16 @@ async def test_the_page_comes_with_a_policy_and_nothing_inline(server: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("sample", "host", "offered"), [(True, "127.0.0.1", 5), (True, "pages.example", 0), (False, "127.0.0.1", 0)]
+    ("sample", "host", "offered"),
+    [
+        (True, "127.0.0.1:8400", 5),
+        (True, "[::1]:8400", 5),
+        (True, "localhost", 5),
+        (True, "pages.example", 0),
+        (True, "no_such_name.example", 0),
+        (True, "127.0.0.1.example", 0),
+        (False, "127.0.0.1", 0),
+    ],
 )
 async def test_only_the_sample_on_this_very_machine_offers_people(
     settings: Settings, sample: bool, host: str, offered: int

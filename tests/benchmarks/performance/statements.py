@@ -1,0 +1,109 @@
+"""What the database takes: the statements of a retrieval, beside the bare search and the round trip they rest on."""
+
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from app.database import Database, HotStatement
+from app.knowledge_bases.indexing import copy_members
+from app.query import parse
+from app.retrieval.repository import _SEARCH
+from tests.benchmarks.performance.bed import Bed, Caller
+from tests.benchmarks.performance.corpus import Tenant
+from tests.benchmarks.performance.rivals.plain import retrieve
+
+# F of the limits: the content search without admission, ranked and limited as the product ranks and limits.
+BARE_SEARCH = """
+SELECT passage_id, source_id, version_id, ordinal,
+  ts_rank(tsv, $3::text::tsquery, 1)::float8 * CASE WHEN ordinal = 0 THEN 2.0 ELSE 1.0 END AS rank
+FROM index_postings WHERE workspace_id = $1 AND index_id = $2 AND tsv @@ $3::text::tsquery
+ORDER BY rank DESC, source_id, ordinal LIMIT $4
+"""
+
+
+def asked(tenant: Tenant, caller: Caller, base: UUID, query: str, limit: int = 10) -> dict[str, Any]:
+    return {
+        "workspace": str(tenant.id),
+        "subjects": caller.subjects,
+        "kb": str(base),
+        "query": query,
+        "limit": limit,
+    }
+
+
+async def milliseconds(run: Callable[[], Awaitable[object]], rounds: int = 3) -> float:
+    """The best of some runs: what is left of the noise of a shared machine."""
+    found = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        await run()
+        found.append(1_000 * (time.perf_counter() - started))
+    return min(found)
+
+
+async def classes(
+    connection: asyncpg.Connection, tenant: Tenant, caller: Caller, base: UUID, questions: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, float]]:
+    """For each class the medians over its questions, in ms: `retrieve` (its four statements), `search` (statement 2),
+    `bare` (F) and `trip` (R).
+    """
+    index = await connection.fetchval(
+        "SELECT current_index_id FROM knowledge_bases WHERE workspace_id = $1 AND id = $2", tenant.id, base
+    )
+    found = {}
+    for name, queries in questions.items():
+        each: dict[str, list[float]] = {"retrieve": [], "search": [], "bare": [], "trip": []}
+        for query in queries:
+            parameters = _parameters(tenant, caller, index, query)
+            words = parse(query).all_words
+            each["retrieve"].append(await milliseconds(lambda: retrieve(connection, asked(tenant, caller, base, query))))  # noqa: B023
+            each["search"].append(await milliseconds(lambda: connection.fetch(*parameters)))  # noqa: B023
+            each["bare"].append(
+                await milliseconds(lambda: connection.fetch(BARE_SEARCH, tenant.id, index, words, 10))  # noqa: B023
+            )
+            each["trip"].append(await milliseconds(lambda: connection.fetch("SELECT 1")))
+        found[name] = {what: statistics.median(times) for what, times in each.items()}
+    return found
+
+
+def _parameters(tenant: Tenant, caller: Caller, index: UUID, query: str) -> list[object]:
+    statement: HotStatement = _SEARCH[True]
+    parsed = parse(query)
+    given: dict[str, object] = {
+        "workspace_id": tenant.id,
+        "subjects": caller.subjects,
+        "index_id": index,
+        "open_read": caller.subject == "user:open",
+        "all_words": parsed.all_words,
+        "title_key": parsed.title_key,
+        "limit": 10,
+        "source_ids": None,
+        "denied": [],
+    }
+    return [statement.sql, *statement.arguments(given)]
+
+
+async def build(bed: Bed, tenant: Tenant, sources: int = 200) -> float:
+    """Microseconds a passage to copy 200 sources of a library into the index of a knowledge base, rolled back."""
+    database = Database(bed.url, bed.settings)
+    found = []
+    for _ in range(3):
+        try:
+            async with database.write(patient=True) as session:
+                ids = [tenant.made(1, number) for number in range(sources)]
+                started = time.perf_counter()
+                await copy_members(session, tenant.id, tenant.made(5, 0), ids)
+                found.append((time.perf_counter() - started) * 1e6 / (sources * 5))
+                raise _Undone
+        except _Undone:
+            pass
+    await database.close()
+    return min(found)
+
+
+class _Undone(Exception):
+    """Leave the library as it was."""
