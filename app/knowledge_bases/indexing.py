@@ -138,7 +138,13 @@ async def changes(
         .cte("differs")
     )
     rows = await session.execute(
-        select(*differs.c, SourceVersion.sha256, SourceVersion.kept)
+        select(
+            differs.c.source_id,
+            differs.c.version_id,
+            differs.c.passage_count,
+            SourceVersion.sha256,
+            SourceVersion.kept,
+        )
         .outerjoin(
             SourceVersion, and_(SourceVersion.workspace_id == workspace_id, SourceVersion.id == differs.c.version_id)
         )

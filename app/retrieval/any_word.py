@@ -12,8 +12,8 @@ read:
     values      what each term adds to the score of a candidate; how often it stands there comes from the positions
     scores      their sum
 
-Floating-point sums are taken in the order of the terms: in another order the last digit would differ. POOL does not
-depend on the limit, so the first n hits of a larger limit are those of limit n. What was tried: docs/relevance.md.
+Floating-point sums are taken in the order of the terms: in another order the last digit would differ. POOL is more than
+a limit can be, so the first n hits of a larger limit are those of limit n. What was tried: docs/relevance.md.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ K1 = 1.2
 B = 0.75
 USUAL_LENGTH = 50.0
 # A term of the question that title or description hold, beside the 0.45 of its weight for standing in a text once.
-TITLE_SHARE = 0.25
+TITLE_SHARE = 0.2
 # From this many rows on a sample is trusted (a standard error below a fifth). Exact counts stop at MOST_COUNTED.
 ENOUGH_IN_SAMPLE = 30
 MOST_COUNTED = 1_000
@@ -63,7 +63,8 @@ MOST_COUNTED = 1_000
 # the order. Nor do those behind the MOST_TERMS weightiest: a whole page was pasted. All count for the score.
 LIGHT_SHARE = 0.3
 MOST_TERMS = 32
-# Candidates that get an exact score. Where there are fewer than ENOUGH, the terms that were left out bring in more.
+# Candidates that get an exact score, or as many as there are places, if that is more: only a refill asks for so many.
+# Where there are fewer than ENOUGH, the terms that were left out bring in more.
 POOL = 100
 ENOUGH = 50
 # ts_rank with equal weights, divided by 1 + log(length).
@@ -118,7 +119,7 @@ def any_word_search(
     if not open_read:
         source = _materialized(rows.where(posting.tsv.bool_op("@@")(ANY_OF_THEM)), "readable")
     weighed = _weighed(_counted(source))
-    candidates = _candidates(source, weighed, listed)
+    candidates = _candidates(source, weighed, listed, func.greatest(POOL, places))
     return _scored(candidates, weighed).limit(places)
 
 
@@ -176,13 +177,15 @@ def _weighed(counted: CTE) -> CTE:
     )
 
 
-def _candidates(source: Select[*tuple[Any, ...]] | CTE, weighed: CTE, listed: Sequence[CTE]) -> CTE:
+def _candidates(
+    source: Select[*tuple[Any, ...]] | CTE, weighed: CTE, listed: Sequence[CTE], pool: ColumnElement[int]
+) -> CTE:
     """The passages to score: passage_id, source_id, version_id, ordinal, tsv, length (in different words)."""
     w = weighed.c
     chosen = and_(w.place <= MOST_TERMS, (w.place == 1) | ~w.light)
-    best = _materialized(_best(source, _one_of(weighed, chosen), listed).limit(POOL), "best")
+    best = _materialized(_best(source, _one_of(weighed, chosen), listed).limit(pool), "best")
     few = select(func.count()).select_from(best).scalar_subquery() < ENOUGH
-    more = _best(source, _one_of(weighed, ~chosen), [*listed, best]).limit(case((few, POOL), else_=0))
+    more = _best(source, _one_of(weighed, ~chosen), [*listed, best]).limit(case((few, pool), else_=0))
     return _materialized(union_all(select(best), select(more.subquery("more"))).subquery().select(), "candidates")
 
 

@@ -2,14 +2,14 @@
 
 Nothing here decides anew. Whether the source is found is read off the retrieval's own answer; whether it is admitted
 off admission's own conditions; whether and where it matches off the searches' own statements, asked for that source
-alone and for many more places than a limit has. So an explanation cannot say otherwise than a retrieval.
+alone, for the largest limit, and for many more places than that. So it cannot say otherwise than a retrieval.
 
 Only hits that the caller may read are counted, those that the authorizer refuses left out: an explanation is the same
 whatever else the workspace holds.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from app.access.subject import Subject
@@ -18,24 +18,16 @@ from app.errors import NotFound
 from app.knowledge_bases.facts import IndexState
 from app.query import Query, parse
 from app.retrieval.explanation_statements import lacking_terms, source_facts
-from app.retrieval.gates import (
-    MAX_PLACE,
-    Facts,
-    Gate,
-    Lacking,
-    NearestPassage,
-    Outcome,
-    Standing,
-    Step,
+from app.retrieval.gate_sentences import (
     admission_gates,
-    in_order,
     index_gate,
     limit_gate,
     match_gates,
     refused_by_authorizer,
 )
+from app.retrieval.gates import MAX_PLACE, Facts, Gate, Lacking, NearestPassage, Outcome, Standing, Step, in_order
 from app.retrieval.repository import Hit, Scopes, load_scopes, search_index
-from app.retrieval.request import MAX_LIMIT, RetrieveRequest
+from app.retrieval.request import MAX_LIMIT, MatchMode, RetrieveRequest
 from app.retrieval.service import Answer, ReadCheck
 
 # How often at most a term is held against a passage to say which are lacking: about a quarter of a second.
@@ -128,25 +120,28 @@ async def _explain_search(
 ) -> Explanation:
     """The source is admitted: what is left is whether it matches, and whether there is a place for it."""
     assert index_id is not None
-    query = parse(asked.request.query)
-    answer = await asked.retrieve(asked.request)
+    request = asked.request
+    query = parse(request.query)
+    answer = await asked.retrieve(request)
     standing = _standing(asked.source_id, answer.hits)
     found = standing is not None
     if standing is None:
         standing = await _search_further(asked, scopes, index_id, query)
     lacking = None
-    if query.terms and (standing is None or standing.step is Step.TITLE):
+    if query.terms and (standing is None or standing.step is not Step.CONTENT):
         lacking = await _lacking(asked, index_id, query, facts.passage_count or 0)
-    gates += match_gates(query, facts, standing, lacking)
+    any_word = request.match is MatchMode.ANY_WORD and len(query.terms) > 1
+    matches = match_gates(query, facts, standing, lacking, any_word=any_word)
+    gates += matches
     if standing is None:
-        unmatched = " ".join(gate.sentence for gate in gates[-2:])
+        unmatched = " ".join(gate.sentence for gate in matches if gate.outcome is Outcome.FAILED)
         return Explanation(False, None, None, None, f"Not found. {unmatched}", in_order(gates))
-    limit = limit_gate(standing, asked.request.limit, found)
+    limit = limit_gate(standing, request.limit, found)
     return Explanation(
         found=found,
         place=standing.place,
         step=standing.step,
-        smallest_limit=_smallest_limit(standing.place, asked.request.limit, found),
+        smallest_limit=_smallest_limit(standing.place, request.limit, found),
         summary=_summary(standing, limit, found),
         gates=in_order([*gates, limit]),
     )
@@ -156,9 +151,15 @@ def _standing(source_id: UUID, hits: Sequence[Hit]) -> Standing | None:
     """Where the source's first hit stands among these."""
     for place, hit in enumerate(hits, 1):
         if hit.source_id == source_id:
-            same_step = sum(before.by_title == hit.by_title for before in hits[:place])
-            return Standing(Step.TITLE if hit.by_title else Step.CONTENT, place, same_step)
+            step = _step(hit)
+            return Standing(step, place, sum(_step(before) is step for before in hits[:place]))
     return None
+
+
+def _step(hit: Hit) -> Step:
+    if hit.by_any_word:
+        return Step.ANY_WORD
+    return Step.TITLE if hit.by_title else Step.CONTENT
 
 
 async def _search_further(asked: Asked, scopes: Scopes, index_id: UUID, query: Query) -> Standing | None:
@@ -173,15 +174,20 @@ async def _search_further(asked: Asked, scopes: Scopes, index_id: UUID, query: Q
             query=query,
             limit=limit,
             source_ids=source_ids,
+            match=asked.request.match,
         )
 
     alone = await search(1, frozenset([asked.source_id]))
     if not alone:
         return None
+    most = await asked.retrieve(replace(asked.request, limit=MAX_LIMIT))
+    standing = _standing(asked.source_id, most.hits)
+    if standing is not None:
+        return standing
     hits = await search(MAX_PLACE, asked.request.source_ids)
     place = next((place for place, hit in enumerate(hits) if hit.source_id == asked.source_id), None)
     if place is None:
-        return Standing(Step.TITLE if alone[0].by_title else Step.CONTENT, None, None)
+        return Standing(_step(alone[0]), None, None)
     until = hits[: place + 1]
     allowed = await _allowed(asked, list(dict.fromkeys(hit.source_id for hit in until)))
     return _standing(asked.source_id, [hit for hit in until if hit.source_id in allowed])
@@ -194,10 +200,17 @@ def _smallest_limit(place: int | None, limit: int, found: bool) -> int | None:
 
 
 def _summary(standing: Standing, limit: Gate, found: bool) -> str:
-    by = "its text" if standing.step is Step.CONTENT else "its title and description"
+    by, matches = _BY[standing.step]
     if found:
         return f"Found at place {standing.place}, by {by}."
-    return f"Not found, though {by} match{'es' if standing.step is Step.CONTENT else ''}. {limit.sentence}"
+    return f"Not found, though {matches}. {limit.sentence}"
+
+
+_BY = {
+    Step.CONTENT: ("its text", "its text matches"),
+    Step.TITLE: ("its title and description", "its title and description match"),
+    Step.ANY_WORD: ("some of the words", "some of the words match"),
+}
 
 
 async def _lacking(asked: Asked, index_id: UUID, query: Query, passage_count: int) -> Lacking:
@@ -224,5 +237,3 @@ async def _lacking(asked: Asked, index_id: UUID, query: Query, passage_count: in
         nearest=nearest,
         asked=len(terms) if len(terms) < len(query.terms) else 0,
     )
-
-

@@ -15,6 +15,8 @@ from graphql import FieldNode, GraphQLField, IntValueNode, OperationDefinitionNo
 from app.errors import QueryTooComplex
 
 SIZES = ("first", "last", "limit")
+# No field takes a larger size: it refuses one as INVALID_INPUT before anything below it runs, so no more can be spent.
+LARGEST = 100
 
 
 class Variable(NamedTuple):
@@ -26,7 +28,7 @@ class Variable(NamedTuple):
     def value(self, variables: Mapping[str, object]) -> int:
         value = variables.get(self.name)
         if isinstance(value, (int, float)) and 1 <= value < 2**31:
-            return int(value)
+            return min(int(value), LARGEST)
         return self.otherwise  # anything below 1 or beyond 32 bits is refused when it is coerced
 
 
@@ -72,8 +74,12 @@ def _variable(name: str, operation: OperationDefinitionNode, default: int) -> Va
 def _literal(node: ValueNode | None, default: int) -> int:
     # digits beyond 32 bits are refused by validation, which says why: they are no size
     value = int(node.value) if isinstance(node, IntValueNode) and len(node.value) <= 10 else 2**31
-    return max(value, 1) if value < 2**31 else default
+    return _bounded(value) if value < 2**31 else default
 
 
 def _whole(value: object) -> int:
-    return max(value, 1) if isinstance(value, int) else 1
+    return _bounded(value) if isinstance(value, int) else 1
+
+
+def _bounded(value: int) -> int:
+    return min(max(value, 1), LARGEST)

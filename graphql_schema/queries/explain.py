@@ -7,8 +7,10 @@ import strawberry
 from app.inputs import parse_id
 from app.retrieval.explanation import Asked, explain
 from app.retrieval.request import DEFAULT_LIMIT, retrieve_request
+from app.retrieval.request import MatchMode as Match
 from graphql_schema.context import Info
 from graphql_schema.queries.retrieve import KnowledgeBaseId, Limit, QueryText, SourceIds
+from graphql_schema.types.enums import MatchMode
 from graphql_schema.types.explanation import RetrievalExplanationType
 
 
@@ -28,12 +30,16 @@ class ExplainQueries:
         knowledge_base_id: KnowledgeBaseId = strawberry.UNSET,
         limit: Limit = DEFAULT_LIMIT,
         source_ids: SourceIds = strawberry.UNSET,
+        match: Annotated[
+            MatchMode, strawberry.argument(description="Which words a passage must hold.")
+        ] = MatchMode.ALL_WORDS,
     ) -> RetrievalExplanationType | None:
         request = retrieve_request(
             query=query,
             knowledge_base_id=None if knowledge_base_id is strawberry.UNSET else knowledge_base_id,
             limit=limit,
             source_ids=None if source_ids is strawberry.UNSET else source_ids,
+            match=Match(match.value),
         )
         loaders = info.context.loaders
         asked = Asked(

@@ -29,6 +29,10 @@ class RetrievalGateName(Enum):
         description="Title and description hold every word of the query, or the query is the whole title. Asked only "
         "where the content does not match.",
     )
+    ANY_WORD_MATCH = value(
+        "ANY_WORD_MATCH",
+        description="With `match: ANY_WORD`: a passage holds any of the words. Asked only where the others fail.",
+    )
     WITHIN_LIMIT = value("WITHIN_LIMIT", description="The hits that stand before it leave it a place.")
 
 
@@ -43,6 +47,7 @@ class GateOutcome(Enum):
 class RetrievalStep(Enum):
     CONTENT = value("CONTENT", description="The search of texts.")
     TITLE = value("TITLE", description="The search of titles and descriptions, for the places that texts leave free.")
+    ANY_WORD = value("ANY_WORD", description="The search for any of the words, for the places that are left then.")
 
 
 @strawberry.enum(description="What helps an index that is not READY.")
@@ -80,9 +85,9 @@ class RetrievalGateType:
         description="CONTENT_MATCH, FAILED: the passage that comes nearest; null where none holds a word of the query."
     )
     place: int | None = strawberry.field(
-        description="The place of the source's first hit, from 1: among the content hits (CONTENT_MATCH), among the "
-        "title hits (TITLE_MATCH), among all (WITHIN_LIMIT). Counted over hits that the caller may read; null behind "
-        f"{MAX_PLACE:,}."
+        description="The place of the source's first hit, from 1: among the hits of the search (CONTENT_MATCH, "
+        "TITLE_MATCH, ANY_WORD_MATCH), among all (WITHIN_LIMIT). Counted over hits that the caller may read; null "
+        f"behind {MAX_PLACE:,}."
     )
     gate: strawberry.Private[Gate]
 

@@ -49,13 +49,19 @@ class Context:
 Info = strawberry.Info[Context, None]
 
 
+def _checked(first: int) -> int:
+    if first > 100:
+        raise InvalidInput("first", "must be from 1 to 100.")
+    return first
+
+
 @strawberry.type
 class Item:
     name: str
 
     @strawberry.field
     def items(self, first: int = 20) -> list["Item"]:
-        return [Item(name=f"{self.name}.{n}") for n in range(first)]
+        return [Item(name=f"{self.name}.{n}") for n in range(_checked(first))]
 
     @strawberry.field
     def child(self) -> "Item":
@@ -74,7 +80,7 @@ class Query:
 
     @strawberry.field
     def items(self, first: int = 20) -> list[Item]:
-        return [Item(name=str(n)) for n in range(first)]
+        return [Item(name=str(n)) for n in range(_checked(first))]
 
     @strawberry.field
     def retrieve(self, query: str, limit: int = 10, source_ids: list[strawberry.ID] | None = None) -> list[Item] | None:

@@ -7,9 +7,10 @@ import random
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NewType
 
 import strawberry
+from strawberry.schema.config import StrawberryConfig
 
 
 class Refused(Exception):
@@ -20,6 +21,11 @@ class Refused(Exception):
 class Color(enum.Enum):
     RED = "red"
     BLUE = "blue"
+
+
+OddValue = NewType("OddValue", object)
+# A scalar that has nothing to show of one value.
+Odd = strawberry.scalar(name="Odd", serialize=lambda value: None if value == "nothing" else f"odd {value}")
 
 
 @dataclass
@@ -72,6 +78,8 @@ class Holder:
     truth: bool
     color: Color
     maybe_color: Color | None
+    odd: OddValue
+    maybe_odd: OddValue | None
     moment: datetime.datetime
     unique: uuid.UUID | None
     words: list[str]
@@ -111,6 +119,24 @@ class Holder:
 
 Either = Annotated[Leaf | Person, strawberry.union("Either")]
 PLAIN = tuple(name for name in Holder.__annotations__ if name != "kept")
+
+
+class LeafError(Refused):
+    """An error that has what a leaf has."""
+
+    text = "a"
+    maybe = None
+
+
+class LateLeaf:
+    """Something to be awaited that has what a leaf has."""
+
+    text = "a"
+    maybe = None
+
+    def __await__(self) -> Generator[None, None, object]:
+        yield from asyncio.sleep(0).__await__()
+        return Leaf(text="late", maybe=None)
 
 
 class Late:
@@ -165,6 +191,9 @@ FAULTS: dict[str, Callable[[], Any]] = {
     "no color": lambda: "green",
     "awaitable": lambda: Late("late"),
     "awaitable object": lambda: Late(Leaf(text="late", maybe=None)),
+    "error like a leaf": LeafError,
+    "awaitable like a leaf": LateLeaf,
+    "nothing to show": lambda: "nothing",
     "leaf": lambda: Leaf(text="a", maybe=None),
     "leaf without its text": lambda: Leaf(text=None, maybe="b"),  # type: ignore[arg-type]
     "raising": Raising,
@@ -193,6 +222,8 @@ def good(chance: random.Random) -> Holder:
         truth=some(True, False),
         color=some(*Color),
         maybe_color=some(None, Color.RED),
+        odd=OddValue(some("a", 1)),
+        maybe_odd=some(None, "b"),
         moment=datetime.datetime(2026, 1, chance.randint(1, 9), tzinfo=datetime.UTC),
         unique=some(None, uuid.UUID(int=1)),
         words=some([], ["a"], ("a", "b")),
@@ -259,7 +290,7 @@ class Query:
         return [good(chance), holder, good(chance)]
 
 
-SCHEMA = strawberry.Schema(query=Query, types=[Tag, Person])
+SCHEMA = strawberry.Schema(query=Query, types=[Tag, Person], config=StrawberryConfig(scalar_map={OddValue: Odd}))
 
 
 def selections() -> Iterator[str]:

@@ -25,7 +25,7 @@ TYPES = [type_ for name, type_ in SCHEMA.type_map.items() if not name.startswith
 # Lists that cannot grow without end: what bounds each.
 BOUNDED = {
     "Retrieval.hits": "limit, at most 50",
-    "RetrievalExplanation.gates": "there are eleven",
+    "RetrievalExplanation.gates": "there are twelve",
     "RetrievalGate.missing": "the words of one query",
     "NearestPassage.missing": "the words of one query",
     "Hit.highlights": "the words of one passage",

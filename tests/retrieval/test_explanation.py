@@ -7,8 +7,10 @@ import pytest
 from tests.world import Caller, RefusedError, World
 
 EXPLAIN = """
-query E($kb: ID, $query: String!, $source: ID!, $limit: Int! = 10, $ids: [ID!]) {
-  explainRetrieval(knowledgeBaseId: $kb, query: $query, sourceId: $source, limit: $limit, sourceIds: $ids) {
+query E($kb: ID, $query: String!, $source: ID!, $limit: Int! = 10, $ids: [ID!], $match: MatchMode) {
+  explainRetrieval(
+    knowledgeBaseId: $kb, query: $query, sourceId: $source, limit: $limit, sourceIds: $ids, match: $match
+  ) {
     found place step smallestLimit summary
     gates {
       name outcome sentence indexState remedy missing place
@@ -28,6 +30,7 @@ GATES = [
     "READABLE",
     "CONTENT_MATCH",
     "TITLE_MATCH",
+    "ANY_WORD_MATCH",
     "WITHIN_LIMIT",
 ]
 LETTER = {"PASSED": "p", "FAILED": "F", "NOT_REACHED": "-"}
@@ -55,7 +58,7 @@ async def test_a_source_that_is_found_passes_every_gate(world: World) -> None:
     base = await world.knowledge_base("Crane book", "Rigging")
     told = await explain(world.reader, "rigging", source, base)
     assert (told["row"], told["found"], told["place"], told["step"], told["smallestLimit"]) == (
-        "ppppppppp-p",
+        "ppppppppp--p",
         True,
         1,
         "CONTENT",
@@ -64,7 +67,7 @@ async def test_a_source_that_is_found_passes_every_gate(world: World) -> None:
     assert told["summary"] == "Found at place 1, by its text."
     told = await explain(world.reader, "rigging", world.sources["Rigging"], base)
     assert (told["row"], told["found"], told["place"], told["step"], told["smallestLimit"]) == (
-        "ppppppppFpp",
+        "ppppppppFp-p",
         True,
         2,
         "TITLE",
@@ -95,7 +98,7 @@ async def test_an_index_that_is_not_ready_is_a_failed_gate(
         await world.manager.change("rebuildIndex", "index { id }", knowledgeBaseId=base)
     told = await explain(world.reader, "one", source, base)
     gate = told["gates"]["INDEX_READY"]
-    assert (told["row"], gate["indexState"], gate["remedy"]) == ("F----------", state, remedy)
+    assert (told["row"], gate["indexState"], gate["remedy"]) == ("F-----------", state, remedy)
     assert (told["found"], told["place"], told["step"], told["smallestLimit"]) == (False, None, None, None)
     assert told["summary"] == f"Not found. {gate['sentence']}"
     await world.work()
@@ -106,7 +109,7 @@ async def test_membership_tells_what_is_missing(world: World) -> None:
     base = await world.knowledge_base()
     told = await explain(world.reader, "one", source, base)
     assert (told["row"], sentence(told, "MEMBER")) == (
-        "pF---------",
+        "pF----------",
         "The knowledge base does not hold the source. Add it with addKnowledgeBaseSources.",
     )
 
@@ -119,7 +122,7 @@ async def test_a_source_that_was_never_read_is_no_member(world: World) -> None:
         file={"name": "a.pdf", "mediaType": "application/pdf", "base64": "JVBERi0xLjcK"},
     )
     told = await explain(world.reader, "broken", added["source"]["id"])
-    assert told["row"] == "pF---------"
+    assert told["row"] == "pF----------"
     assert sentence(told, "MEMBER").startswith(
         "No version of the source can be searched yet. Version 1 could not be read: "
     )
@@ -149,7 +152,7 @@ async def test_each_condition_of_admission_is_a_gate(world: World) -> None:
     manager = world.manager
     told = await explain(manager, "ropes", source, base, ids=[])
     assert (told["row"], sentence(told, "SOURCE_LIST")) == (
-        "ppppppF----",
+        "ppppppF-----",
         "A source list was sent, and the source is not in it.",
     )
     assert (await explain(manager, "ropes", source, base, ids=[source]))["found"]
@@ -157,7 +160,7 @@ async def test_each_condition_of_admission_is_a_gate(world: World) -> None:
     await manager.change("setSourceAvailability", "source { id }", id=source, availability="UNAVAILABLE")
     told = await explain(manager, "ropes", source, base)
     assert (told["row"], told["summary"]) == (
-        "pppF-------",
+        "pppF--------",
         "Not found. The source is UNAVAILABLE. Who manages it can change that with setSourceAvailability.",
     )
     await manager.change("setSourceAvailability", "source { id }", id=source, availability="AVAILABLE")
@@ -166,13 +169,13 @@ async def test_each_condition_of_admission_is_a_gate(world: World) -> None:
     await manager.change("discardStoredFile", "version { id }", sourceVersionId=version)
     told = await explain(manager, "ropes", source, base)
     assert (told["row"], sentence(told, "FILE_KEPT")) == (
-        "ppppF------",
+        "ppppF-------",
         "The stored file of version 1 was discarded. Add the file as a new version.",
     )
 
     await manager.change("deleteSource", "id", id=source)
     told = await explain(manager, "ropes", source, base)
-    assert (told["row"], sentence(told, "LIFECYCLE")) == ("ppF--------", "The source is being deleted.")
+    assert (told["row"], sentence(told, "LIFECYCLE")) == ("ppF---------", "The source is being deleted.")
     await world.work()
     with pytest.raises(RefusedError) as refused:
         await explain(manager, "ropes", source)
@@ -183,7 +186,7 @@ async def test_a_source_without_text_says_so(world: World) -> None:
     source = await world.add("Empty form", " \n ")
     told = await explain(world.reader, "empty form", source)
     assert (told["row"], sentence(told, "TEXT")) == (
-        "pppppF-----",
+        "pppppF------",
         "Version 1 has no text that could be read, so neither search finds it.",
     )
 
@@ -193,7 +196,7 @@ async def test_details_without_content_fail_at_the_right_to_read(world: World) -
     await world.grant("user:clerk", "source.details", source)
     clerk = world.caller("user:clerk")
     told = await explain(clerk, "northquay", source)
-    assert (told["row"], told["found"]) == ("pppppppF---", False)
+    assert (told["row"], told["found"]) == ("pppppppF----", False)
     assert "You may see its details but not read it." in told["summary"]
     assert await clerk.titles("northquay") == []
     await world.grant("user:clerk", "source.content", source)
@@ -233,7 +236,7 @@ async def test_the_words_that_are_missing_are_named_as_they_were_typed(world: Wo
         world.reader, "Rope the Rigging Budget_2026-Q3.xlsx “are greased” “are spliced wire” yards", source
     )
     content, title = told["gates"]["CONTENT_MATCH"], told["gates"]["TITLE_MATCH"]
-    assert (told["row"], told["found"], told["step"]) == ("ppppppppFF-", False, None)
+    assert (told["row"], told["found"], told["step"]) == ("ppppppppFF--", False, None)
     assert content["missing"] == ["Rigging", "Budget_2026-Q3.xlsx", "yards"]
     assert title["missing"] == ["Rope", "Rigging", "Budget_2026-Q3.xlsx", '"are greased"', '"are spliced wire"']
     assert content["nearestPassage"] == {"ordinal": 0, "missing": content["missing"]}
@@ -256,7 +259,7 @@ async def test_a_question_without_words_can_only_be_a_title(world: World) -> Non
     source = await world.add("The Who", "A band.")
     other = await world.add("Bands", "A list.")
     told = await explain(world.reader, "the who", source)
-    assert (told["row"], told["found"], told["gates"]["TITLE_MATCH"]["missing"]) == ("ppppppppFpp", True, None)
+    assert (told["row"], told["found"], told["gates"]["TITLE_MATCH"]["missing"]) == ("ppppppppFp-p", True, None)
     told = await explain(world.reader, "the who", other)
     assert told["summary"] == (
         "Not found. The question has no word that could stand in a text. The question is not its whole title."
@@ -270,8 +273,8 @@ async def test_a_source_that_is_crowded_out_is_told_its_limit_and_private_hits_n
     titled = await world.add("Rigging catalogue", "Shackles and wires.")
     before = [await explain(world.reader, "rigging", source, limit=2) for source in (last, titled)]
     assert [(told["found"], told["place"], told["smallestLimit"], told["row"]) for told in before] == [
-        (False, 5, 5, "ppppppppp-F"),
-        (False, 6, 6, "ppppppppFpF"),
+        (False, 5, 5, "ppppppppp--F"),
+        (False, 6, 6, "ppppppppFp-F"),
     ]
     assert [told["gates"]["WITHIN_LIMIT"]["place"] for told in before] == [5, 6]
     assert (before[0]["gates"]["CONTENT_MATCH"]["place"], before[1]["gates"]["TITLE_MATCH"]["place"]) == (5, 1)
@@ -295,3 +298,28 @@ async def test_a_place_behind_the_largest_limit_is_counted_and_no_limit_is_promi
         "Ask with more of its words, or send a source list."
     )
     assert (await explain(world.reader, "rigging", source, ids=[source]))["place"] == 1
+
+
+async def test_with_any_word_a_third_search_is_a_gate(world: World) -> None:
+    some = await world.add("Yard book", "Ropes are spliced in the yard.")
+    none = await world.add("Menu", "Soup and bread.")
+    full = await world.add("Crane book", "Ropes hold cranes.")
+    told = [await explain(world.reader, "ropes cranes", source, match="ANY_WORD") for source in (full, some, none)]
+    assert [(one["row"], one["found"], one["place"], one["step"]) for one in told] == [
+        ("ppppppppp--p", True, 1, "CONTENT"),
+        ("ppppppppFFpp", True, 2, "ANY_WORD"),
+        ("ppppppppFFF-", False, None, None),
+    ]
+    assert (told[1]["summary"], told[1]["gates"]["ANY_WORD_MATCH"]["place"]) == (
+        "Found at place 2, by some of the words.",
+        1,
+    )
+    assert told[2]["summary"].endswith("No passage of it holds any word of the question.")
+    crowded = await explain(world.reader, "ropes cranes", some, match="ANY_WORD", limit=1)
+    assert (crowded["row"], crowded["smallestLimit"]) == ("ppppppppFFpF", 2)
+    assert crowded["summary"].startswith("Not found, though some of the words match. It stands at place 2")
+    told_all = await explain(world.reader, "ropes cranes", some)
+    assert (told_all["row"], sentence(told_all, "ANY_WORD_MATCH")) == (
+        "ppppppppFF--",
+        "Not asked: that takes `match: ANY_WORD` and a question of several words.",
+    )

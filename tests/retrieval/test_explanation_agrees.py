@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from uuid import UUID
 
@@ -13,7 +14,7 @@ from app.errors import AppError, NotFound
 from app.library.sources import visible_sources
 from app.retrieval.explanation import Asked, Explanation, explain
 from app.retrieval.gates import Outcome
-from app.retrieval.request import MAX_LIMIT, RetrieveRequest, retrieve_request
+from app.retrieval.request import MAX_LIMIT, MatchMode, RetrieveRequest, retrieve_request
 from app.retrieval.service import Answer, retrieve
 from tests.world import World
 
@@ -70,12 +71,13 @@ async def test_explanations_agree_with_retrievals(world: World, seed: int) -> No
             visible = await visible_sources(session, subject, ids)
         for _ in range(3):
             request = retrieve_request(
-                query=some_words(dice, 2),
+                query=some_words(dice, 3),
                 knowledge_base_id=dice.choice([None, base]),
                 limit=dice.randint(1, 6),
                 source_ids=dice.choice([None, None, [str(id_) for id_ in ids[:9]]]),
+                match=dice.choice(list(MatchMode)),
             )
-            most = await asker.retrieve(replace_limit(request, MAX_LIMIT))
+            most = await asker.retrieve(with_limit(request, MAX_LIMIT))
             answer = await asker.retrieve(request)
             for source_id in dice.sample(ids, k=6):
                 if source_id not in visible:
@@ -110,8 +112,8 @@ class Asker:
         return await explain(Asked(self._database, self._subject, request, source_id, self.retrieve, self._check))
 
 
-def replace_limit(request: RetrieveRequest, limit: int) -> RetrieveRequest:
-    return RetrieveRequest(request.knowledge_base_id, request.query, limit, request.source_ids)
+def with_limit(request: RetrieveRequest, limit: int) -> RetrieveRequest:
+    return replace(request, limit=limit)
 
 
 def check(told: Explanation, source_id: UUID, request: RetrieveRequest, answer: Answer, most: Answer) -> None:

@@ -40,7 +40,7 @@ async def timed(work: Callable[[], Awaitable[object]]) -> float:
 
 
 async def copy_rows(database: Database, workspace_id: UUID, tables: tuple[str, ...]) -> float:
-    """The seconds of plain COPY of the workspace's rows into empty tables with the same indexes, but no foreign keys."""
+    """The seconds that plain COPY takes for the workspace's rows, with the same indexes and no foreign keys."""
     async with database.engine.connect() as connection:
         driver = (await connection.get_raw_connection()).driver_connection
         assert driver is not None

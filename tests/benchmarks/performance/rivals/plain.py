@@ -63,7 +63,7 @@ async def retrieve(connection: Any, asked: Mapping[str, Any]) -> list[dict[str, 
 
 async def _route(request: Request) -> Response:
     hits = await retrieve(request.app.state.pool, orjson.loads(await request.body()))
-    return Response(orjson.dumps({"hits": hits}), media_type="application/json")
+    return Response(orjson.dumps({"hits": hits}, default=str), media_type="application/json")
 
 
 @asynccontextmanager

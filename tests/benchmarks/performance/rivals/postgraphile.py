@@ -35,7 +35,7 @@ await instance.addTo(server);
 server.listen(Number(process.env.PORT), "127.0.0.1");
 """
 QUERY = """query R($workspace: UUID!, $subjects: [String!]!, $kb: UUID!, $words: String!, $key: String!, $limit: Int!) {
-  retrieve(workspace: $workspace, subjects: $subjects, kb: $kb, words: $words, key: $key, maximum: $limit) {
+  retrieve: retrieveList(workspace: $workspace, subjects: $subjects, kb: $kb, words: $words, key: $key, maximum: $limit) {
     chunkId resourceId resourceVersionId ordinal textHash text rank sourceTitle
   }
 }"""
@@ -54,6 +54,7 @@ BEGIN
     ORDER BY f.step, f.rank DESC, f.source_id, f.ordinal
   $q$ USING workspace, subjects, scope.index_id, scope.open_read, words, decode(key, 'hex'), maximum;
 END $body$;
+COMMENT ON FUNCTION rival.retrieve IS E'@behavior +list -connection';
 """
 # The parameters of the statement that the function runs, by their place in USING.
 _PLACES = ("workspace_id", "subjects", "index_id", "open_read", "all_words", "title_key", "limit")
