@@ -3,16 +3,16 @@
 import gc
 
 from starlette.applications import Starlette
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
 
 from app.access.authorizers import Authorizer
 from app.logs import configure_logs
-from app.sample.seeding import sample_tokens
 from app.settings import Settings
 from app.web.application import create_app
 from app.web.callers import Callers
 from app.web.documents import Documents
-from app.web.graphiql import graphiql_page
+from app.web.graphiql import Page, graphiql_page
+from app.web.visitors import offered
 from graphql_schema.context import Context
 from graphql_schema.http import GraphQLOverHTTP
 from graphql_schema.mcp import McpDoor
@@ -36,8 +36,11 @@ def get_documents(connection: HTTPConnection) -> Documents:
 
 def create(settings: Settings, authorizer: Authorizer | None = None) -> Starlette:
     """The server of these settings; `authorizer` decides in place of the one that they name."""
-    tokens = [(label, token) for _, label, token in sample_tokens(settings)] if settings.sample else []
-    page = graphiql_page(tokens=tokens) if settings.graphiql else None
+
+    def graphiql(request: Request) -> Page:
+        return graphiql_page(tokens=[(label, token) for _, label, token in offered(settings, request)])
+
+    page = graphiql if settings.graphiql else None
     graphql = GraphQLOverHTTP(schema, get_context, settings, page, get_documents)
     return create_app(settings, graphql, McpDoor(graphql.operations, get_context, settings), authorizer)
 

@@ -33,7 +33,14 @@ def welcome(address: str, settings: Settings, shows_sample: bool) -> None:
         if shows_sample:
             tokens = sample_tokens(settings)
             lines += [*_first_retrieval(client, tokens), *_tokens(tokens), *_queries()]
-        lines += ["", f"GraphiQL  {address}/graphql", f"ready     {address}/readyz", "Stop it with ^C.", ""]
+        lines += [
+            "",
+            f"page      {address}/",
+            f"GraphiQL  {address}/graphql",
+            f"ready     {address}/readyz",
+            "Stop it with ^C.",
+            "",
+        ]
     click.echo("\n".join(lines))
 
 

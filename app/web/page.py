@@ -4,20 +4,18 @@ The server gives an empty page; static/page/ fills it, with the answers that /gr
 """
 
 import json
-import re
 from collections.abc import Awaitable, Callable
 from html import escape
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.sample.seeding import sample_tokens
 from app.settings import Settings
 from app.web.graphiql import STATIC_URL
+from app.web.visitors import offered
 
 _FOLDER = f"{STATIC_URL}/page"
 _STYLES = ("base", "controls", "frame", "pieces", "forms", "retrieval")
-_LOOPBACK = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 _ICON = "data:image/svg+xml," + (
     "%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' "
     "fill='%23195e63'/%3E%3Cpath d='M4 4.5h8M4 8h8M4 11.5h5' stroke='white' stroke-width='1.6' "
@@ -47,31 +45,21 @@ def library_page(settings: Settings) -> Callable[[Request], Awaitable[Response]]
     """The endpoint of the page for a server of these settings."""
 
     async def endpoint(request: Request) -> Response:
-        return Response(_html(settings, request.headers.get("host", "")), media_type="text/html", headers=HEADERS)
+        return Response(_html(settings, request), media_type="text/html", headers=HEADERS)
 
     return endpoint
 
 
-def _html(settings: Settings, host: str) -> str:
+def _html(settings: Settings, request: Request) -> str:
+    people = [each._asdict() for each in offered(settings, request)]
     return _HTML.format(
         icon=_ICON,
         styles="\n    ".join(f'<link rel="stylesheet" href="{_FOLDER}/{name}.css">' for name in _STYLES),
         folder=_FOLDER,
         max_file_bytes=settings.max_file_bytes,
-        people=escape(json.dumps(_people(settings, host))),
+        people=escape(json.dumps(people)),
         graphiql='<a href="/graphql">GraphiQL</a>' if settings.graphiql else "",
     )
-
-
-def _people(settings: Settings, host: str) -> list[dict[str, str]]:
-    """Whom a visitor may sign in as with a click: the sample library's people, and only on this very machine.
-
-    Whoever opens the page can read these tokens, so a page that was asked for by another name (a proxy's, or one that
-    somebody pointed at the loopback address) has none.
-    """
-    if not settings.sample or not _LOOPBACK.fullmatch(host):
-        return []
-    return [{"subject": each.subject, "label": each.label, "token": each.token} for each in sample_tokens(settings)]
 
 
 _HTML = """<!doctype html>

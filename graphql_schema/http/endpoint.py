@@ -41,7 +41,7 @@ class GraphQLOverHTTP:
         schema: Schema,
         get_context: Callable[[Request], Awaitable[Caller]],
         settings: Settings,
-        page: Page | None = None,
+        page: Callable[[Request], Page] | None = None,
         get_documents: Callable[[HTTPConnection], Store] | None = None,
     ) -> None:
         self.operations = Operations(schema, settings)
@@ -66,7 +66,8 @@ class GraphQLOverHTTP:
     async def _respond(self, request: Request, receive: Receive) -> Response:
         media_type = response_type(",".join(request.headers.getlist("accept")))
         if self._page is not None and _wants_page(request):
-            return Response(self._page.html, media_type="text/html", headers=self._page.headers)
+            page = self._page(request)
+            return Response(page.html, media_type="text/html", headers=page.headers)
         try:
             answer = await self._answer(request, receive, media_type)
             return _response(answer, media_type or JSON)

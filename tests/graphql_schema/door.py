@@ -1,7 +1,7 @@
 """A small schema behind the real endpoint: what the door does is tested apart from what the product does."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -149,7 +149,7 @@ def invalid(message: str) -> dict[str, Any]:
 class Door:
     """The endpoint at /graphql, its events, and a client that talks to it in process."""
 
-    def __init__(self, page: Page | None = None, **settings: Any) -> None:
+    def __init__(self, page: Callable[[Request], Page] | None = None, **settings: Any) -> None:
         self.events = Events()
         self.contexts: list[Context] = []
         self.endpoint = GraphQLOverHTTP(SCHEMA, self._context, Settings(**settings), page)

@@ -252,7 +252,7 @@ async def test_every_operation_gets_a_context_of_its_own() -> None:
 
 
 async def test_a_browser_gets_the_page_and_everyone_else_the_api() -> None:
-    door = Door(page=Page("<!doctype html>", {"content-security-policy": "default-src 'none'"}))
+    door = Door(page=lambda _: Page("<!doctype html>", {"content-security-policy": "default-src 'none'"}))
     html = "text/html,application/xhtml+xml,*/*;q=0.8"
     async with door.client(accept=html) as browser:
         page = await browser.get("/graphql")

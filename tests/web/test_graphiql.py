@@ -171,7 +171,7 @@ class Seen:
 
 
 def application(*tokens: tuple[str, str]) -> Starlette:
-    door = Door(page=graphiql_page(tokens=tokens))
+    door = Door(page=lambda _: graphiql_page(tokens=tokens))
     return Starlette(routes=[Mount(STATIC_URL, StaticFiles(directory=STATIC_FOLDER)), Mount("/", door.app)])
 
 

@@ -7,11 +7,8 @@ from html import unescape
 import httpx2
 import pytest
 from playwright.async_api import FilePayload, expect
-from starlette.applications import Starlette
-from starlette.routing import Route
 
 from app.settings import Settings
-from app.web.page import library_page
 from graphql_schema.asgi import create
 from graphql_schema.limits import Documents
 from graphql_schema.schema import schema
@@ -53,12 +50,13 @@ async def test_the_page_comes_with_a_policy_and_nothing_inline(server: str) -> N
 async def test_only_the_sample_on_this_very_machine_offers_people(
     settings: Settings, sample: bool, host: str, offered: int
 ) -> None:
-    page = library_page(settings.model_copy(update={"sample": sample}))
-    async with serving(Starlette(routes=[Route("/", page)])) as address, httpx2.AsyncClient() as client:
-        html = (await client.get(address, headers={"host": host})).text
-    people = re.search(r'data-people="([^"]*)"', html)
-    assert people
-    assert len(json.loads(unescape(people[1]))) == offered
+    app = create(settings.model_copy(update={"sample": sample}))
+    async with serving(app) as address, httpx2.AsyncClient() as client:
+        for path, attribute in (("/", "data-people"), ("/graphql", "data-tokens")):
+            html = (await client.get(address + path, headers={"host": host, "accept": "text/html"})).text
+            people = re.search(rf'{attribute}="([^"]*)"', html)
+            assert people
+            assert len(json.loads(unescape(people[1]))) == offered
 
 
 async def test_every_operation_of_the_page_fits_the_schema(door: Doorman) -> None:
