@@ -221,6 +221,7 @@ async def test_a_refused_source_is_not_counted_either(world: World) -> None:
         return answer
 
     before = await ask()
-    assert [hit.text for hit in before.hits] == [f"A winch on quay {number}." for number in range(5)]
+    assert len(before.hits) == 5
+    assert refused not in {hit.source_id for hit in before.hits}
     await _delete(world, [refused])
     assert list((await ask()).hits) == list(before.hits)
