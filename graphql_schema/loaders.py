@@ -5,7 +5,7 @@ for every operation: what one caller may see is never kept for another.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -36,6 +36,7 @@ class Loaders:
         self.answer_by_request: DataLoader[RetrieveRequest, Answer] = self._loader(self._answers)
         self.read_check_by_source: DataLoader[UUID, bool] = self._loader(self._read_checks)
         self.source_by_id: DataLoader[UUID, SourceDetails | None] = self._loader(self._sources)
+        self.sources_by_ids: DataLoader[frozenset[UUID], Mapping[UUID, SourceDetails]] = self._loader(self._source_sets)
         self.version_by_id: DataLoader[UUID, Version | None] = self._loader(self._versions)
         self.latest_version_by_source: DataLoader[UUID, Version | None] = self._loader(self._latest_versions)
         self.passage_by_id: DataLoader[UUID, ReadPassage | None] = self._loader(self._passages)
@@ -54,6 +55,13 @@ class Loaders:
     async def _sources(self, ids: Sequence[UUID]) -> Sequence[SourceDetails | None]:
         found = await sources_by_id(self._database, self._subject, ids)
         return [found.get(id_) for id_ in ids]
+
+    async def _source_sets(self, sets: Sequence[frozenset[UUID]]) -> Sequence[Mapping[UUID, SourceDetails]]:
+        """For each set those of its sources that the caller may see, and maybe others: a key for each source of 50
+        hits would cost more than the statement.
+        """
+        found = await sources_by_id(self._database, self._subject, frozenset().union(*sets))
+        return [found] * len(sets)
 
     async def _versions(self, ids: Sequence[UUID]) -> Sequence[Version | None]:
         """A version is seen by who sees its source: that is asked again, for all of them at once."""

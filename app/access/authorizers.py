@@ -25,14 +25,15 @@ class Authorizer(Protocol):
 
 
 def _readable_sources() -> HotStatement:
-    granted = source_grants()
+    ids = bindparam("ids", type_=ARRAY(Uuid()))
+    granted = source_grants(ids)
     open_read = select(holds_open_read()).scalar_subquery()
     return HotStatement(
         select(Source.id)
         .outerjoin(granted, and_(granted.c.workspace_id == Source.workspace_id, granted.c.source_id == Source.id))
         .where(
             Source.workspace_id == WORKSPACE_ID,
-            Source.id == any_(bindparam("ids", type_=ARRAY(Uuid()))),
+            Source.id == any_(ids),
             Source.lifecycle == "ACTIVE",
             Source.availability == "AVAILABLE",
             readable(Source.private.expression, granted, open_read),

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import (
     ARRAY,
+    BindParameter,
     ColumnElement,
     Select,
     Uuid,
@@ -64,9 +65,11 @@ def check_description(description: str | None) -> str | None:
     return trimmed_text("description", description, shortest=0, longest=MAX_DESCRIPTION) or None
 
 
-def _visible_sources(*conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+def _visible_sources(
+    *conditions: ColumnElement[bool], among: BindParameter[Any] | None = None
+) -> Select[*tuple[Any, ...]]:
     """The sources of the workspace whose details the caller may see now (R4). A DELETING one is seen by nobody."""
-    granted = source_grants()
+    granted = source_grants(among)
     private, open_read = Source.private.expression, select(holds_open_read()).scalar_subquery()
     return (
         select(
@@ -106,7 +109,8 @@ async def visible_sources(
     return {source.id: source for source in found}
 
 
-_BY_ID = HotStatement(_visible_sources(Source.id == any_(bindparam("ids", type_=ARRAY(Uuid())))))
+_IDS = bindparam("ids", type_=ARRAY(Uuid()))
+_BY_ID = HotStatement(_visible_sources(Source.id == any_(_IDS), among=_IDS))
 
 
 async def sources_by_id(database: Database, subject: Subject, ids: Collection[UUID]) -> dict[UUID, SourceDetails]:

@@ -72,9 +72,9 @@ class RetrieveQueries:
 
 async def _sources(info: Info, answer: Answer) -> Sources:
     """The sources of all hits at once: a loader called for each of 50 hits costs more than all the rest of them."""
-    ids = list(dict.fromkeys(hit.source_id for hit in answer.hits))
-    found = await info.context.loaders.source_by_id.load_many(ids)
-    return {source.id: SourceType.wrap(source) for source in found if source is not None}
+    ids = frozenset(hit.source_id for hit in answer.hits)
+    found = await info.context.loaders.sources_by_ids.load(ids) if ids else {}
+    return {id_: SourceType.wrap(found[id_]) for id_ in ids & found.keys()}
 
 
 def _asks_for_sources(info: Info) -> bool:

@@ -7,6 +7,7 @@ filled in is found by those who may read it.
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +20,8 @@ from app.library.splitting import Span
 from app.models import IndexMember, IndexPosting, Source, SourceGrant, SourceVersion, VersionAccess, new_id
 from app.services import Services
 from app.words import title_key, title_vector
+
+NEVER = datetime(2999, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class Draft:
             "owner": self.owner,
             "lifecycle": "ACTIVE" if self.active else "DELETING",
             "availability": "AVAILABLE" if self.available else "UNAVAILABLE",
+            # What is being deleted from the start is never purged: hundreds of jobs would keep other tests waiting.
+            "run_after": datetime.now(UTC) if self.active else NEVER,
             "title_key": title_key(self.title),
             "title_tsv": title_vector(self.title, None),
         }

@@ -118,7 +118,7 @@ def _retrieved(body: bytes) -> list[dict[str, Any]]:
 
 def _postgraphile_hits(body: bytes) -> list[dict[str, Any]]:
     hits = _body(body)["data"]["retrieve"]
-    return [{**hit, "source": {"title": hit.pop("sourceTitle")}} for hit in hits]
+    return [{"source": {"title": hit.pop("sourceTitle")}} | hit for hit in hits]
 
 
 async def differences(

@@ -22,9 +22,10 @@ class Server:
 
     @property
     def cpu(self) -> float:
-        """Seconds of CPU so far, of all threads. schedstat counts nanoseconds, where /proc/PID/stat has hundredths."""
-        counts = (path.read_text().split()[0] for path in Path(f"/proc/{self.pid}/task").glob("*/schedstat"))
-        return sum(map(int, counts)) / 1e9
+        """Seconds of CPU so far, of all threads and children. schedstat counts nanoseconds, where /proc/PID/stat has hundredths."""
+        family = [self.pid, *(child.pid for child in psutil.Process(self.pid).children(recursive=True))]
+        tasks = (path for pid in family for path in Path(f"/proc/{pid}/task").glob("*/schedstat"))
+        return sum(int(path.read_text().split()[0]) for path in tasks) / 1e9
 
     @property
     def memory(self) -> int:

@@ -1,0 +1,1 @@
+"""How good the answers are, and what the third step costs: `python -m tests.benchmarks.relevance`."""
