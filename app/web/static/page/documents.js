@@ -182,9 +182,11 @@ export const PASSAGE_CONTEXT = `query PassageContext($id: ID!, $limit: Int!) {
   passage(id: $id) { context(limit: $limit) { id ordinal text } }
 }`;
 
-export const EXPLAIN = `query Explain($base: ID, $query: String!, $source: ID!, $limit: Int! = 10, $sourceIds: [ID!]) {
+export const EXPLAIN = `query Explain(
+  $base: ID, $query: String!, $source: ID!, $limit: Int! = 10, $sourceIds: [ID!], $match: MatchMode! = ALL_WORDS
+) {
   explainRetrieval(
-    knowledgeBaseId: $base, query: $query, sourceId: $source, limit: $limit, sourceIds: $sourceIds
+    knowledgeBaseId: $base, query: $query, sourceId: $source, limit: $limit, sourceIds: $sourceIds, match: $match
   ) {
     found summary smallestLimit
     gates { name outcome sentence remedy }

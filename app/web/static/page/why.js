@@ -16,6 +16,7 @@ const GATES = {
   READABLE: "Readable by you",
   CONTENT_MATCH: "Text matches",
   TITLE_MATCH: "Title or description matches",
+  ANY_WORD_MATCH: "Any word matches",
   WITHIN_LIMIT: "Within the limit",
 };
 const OUTCOMES = { PASSED: "passed", FAILED: "failed", NOT_REACHED: "not asked" };
@@ -54,6 +55,7 @@ async function explanation(id, { kb, query, limit, match, sources }, signal) {
     query,
     source: id,
     limit: limit ? Number(limit) : undefined,
+    match: match || undefined,
     sourceIds: sources ? sources.split(",") : undefined,
   };
   const [{ explainRetrieval }, title] = await Promise.all([ask(EXPLAIN, variables, { signal }), titleOf(id, signal)]);
@@ -64,7 +66,6 @@ async function explanation(id, { kb, query, limit, match, sources }, signal) {
     { class: "card" },
     h("h3", {}, bdi(title ?? id)),
     h("p", { class: "lead" }, summary),
-    match === "ANY_WORD" && h("p", { class: "fine" }, "This explains the search for all words, which comes first."),
     h(
       "ol",
       { class: "gates", "aria-label": "Gates, in the order in which they are asked" },
