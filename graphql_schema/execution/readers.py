@@ -56,7 +56,7 @@ class PlainField(NamedTuple):
 def getter(field: GraphQLField) -> Callable[[Any], Any] | None:
     """How strawberry gets a field's value when that is an attribute, or a method without arguments; else None."""
     definition = field.extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
-    if type(definition) is not StrawberryField or field.args or definition.extensions:
+    if type(definition) is not StrawberryField or definition.extensions:
         return None
     if definition.is_basic_field:
         return attrgetter(definition.python_name) if definition.default_resolver is getattr else None

@@ -20,6 +20,7 @@ from app.library.splitting import Span
 from app.models import IndexMember, IndexPosting, Source, SourceGrant, SourceVersion, VersionAccess, new_id
 from app.services import Services
 from app.words import title_key, title_vector
+from tests.world import READER, World
 
 NEVER = datetime(2999, 1, 1, tzinfo=UTC)
 
@@ -125,3 +126,18 @@ async def fill_rows(session: WriteSession, workspace_id: UUID, drafts: Sequence[
 async def _insert(session: WriteSession, workspace_id: UUID, table: Any, rows: Sequence[dict[str, Any]]) -> None:
     if rows:
         await session.execute(insert(table), [{"workspace_id": workspace_id} | row for row in rows])
+
+
+async def shelve(world: World, count: int, *, private: bool = False) -> list[str]:
+    """So many sources by the quayside, the best match first: their ids in that order."""
+    # One passage each, every one with one word more than the one before: they rank in this order.
+    drafts = [
+        Draft(f"Ledger {n}", f"Quayside {' '.join(['crane'] * n)}", "user:owner", private=private) for n in range(count)
+    ]
+    await fill(world.services, world.workspace_id, drafts)
+    return [str(draft.id) for draft in drafts]
+
+
+async def served(world: World, limit: int = 10, query: str = "quayside", who: str = READER) -> list[str]:
+    found = await world.caller(who).retrieve(query, limit=limit)
+    return [hit["resourceId"] for hit in found["hits"]]

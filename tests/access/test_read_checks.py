@@ -1,26 +1,21 @@
 """The read check: the last word on every hit, asked once for a whole operation, and never guessed (SPEC R12)."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 import pytest
 import pytest_asyncio
-from pydantic import HttpUrl
 
 from app.access.authorizers import Authorizer, DatabaseAuthorizer
-from app.access.grants import Action, grant
+from app.access.grants import Action
 from app.access.subject import Subject
 from app.errors import AuthorizationUnavailable, AuthorizerMisconfigured
-from app.models import SearchIndex, Workspace
 from app.services import Services
 from app.settings import Settings
 from graphql_schema.asgi import create
-from tests.access.authzen_service import WORKSPACE
-from tests.access.cerbos.server import running_cerbos
-from tests.access.filling import Draft, fill
-from tests.access.scripted_server import ScriptedServer, answer, hang, json_answer, reset
+from tests.access.filling import served, shelve
 from tests.serving import serving
 from tests.world import READER, World
 
@@ -62,21 +57,6 @@ async def gatekeeper(guarded: tuple[Gatekeeper, str]) -> Gatekeeper:
 async def world(services: Services, guarded: tuple[Gatekeeper, str]) -> AsyncIterator[World]:
     async with World.made(services, guarded[1]) as made:
         yield made
-
-
-async def shelve(world: World, count: int, *, private: bool = False) -> list[str]:
-    """So many sources by the quayside, the best match first: their ids in that order."""
-    # One passage each, every one with one word more than the one before: they rank in this order.
-    drafts = [
-        Draft(f"Ledger {n}", f"Quayside {' '.join(['crane'] * n)}", "user:owner", private=private) for n in range(count)
-    ]
-    await fill(world.services, world.workspace_id, drafts)
-    return [str(draft.id) for draft in drafts]
-
-
-async def served(world: World, limit: int = 10, query: str = "quayside", who: str = READER) -> list[str]:
-    found = await world.caller(who).retrieve(query, limit=limit)
-    return [hit["resourceId"] for hit in found["hits"]]
 
 
 # Between the search and the check
@@ -289,78 +269,3 @@ async def test_one_request_that_is_full_is_not_asked_again_for_another(world: Wo
     assert found == {"two": shelf[:2], "four": [shelf[0], shelf[1], shelf[3], shelf[4]]}
     # The request that was full is not searched again; for the other the rest of the shelf was looked at.
     assert [list(map(str, ids)) for _, ids in gatekeeper.asked] == [shelf[:4], shelf[4:]]
-
-
-# A service of its own
-
-
-@pytest.mark.parametrize(
-    ("step", "extensions"),
-    [
-        pytest.param(answer(503), UNDECIDED, id="down"),
-        pytest.param(reset, UNDECIDED, id="breaks"),
-        pytest.param(hang, UNDECIDED, id="slow"),
-        pytest.param(json_answer({"evaluations": []}), UNDECIDED, id="nonsense"),
-        pytest.param(json_answer({"evaluations": [{"decision": "yes"}]}), UNDECIDED, id="no decision"),
-        pytest.param(answer(401), MISCONFIGURED, id="wants another credential"),
-        pytest.param(answer(404), MISCONFIGURED, id="is somewhere else"),
-        pytest.param(json_answer({"evaluations": [{"decision": False}]}), None, id="denies"),
-        pytest.param(json_answer({"evaluations": [{"decision": True}]}), "served", id="allows"),
-    ],
-)
-async def test_a_service_that_decides_or_does_not(
-    settings: Settings, services: Services, step: Any, extensions: Any
-) -> None:
-    async with ScriptedServer(step) as service:
-        changes = {"authzen_url": HttpUrl(service.url), "authzen_timeout_seconds": 0.3}
-        async with (
-            serving(create(settings.model_copy(update=changes))) as address,
-            World.made(services, address) as world,
-        ):
-            await shelve(world, 1)
-            response = (
-                await world.reader.post('{ viewer { subject } retrieve(query: "quayside") { hits { ordinal } } }')
-            ).json()
-        assert response["data"]["viewer"] == {"subject": READER}
-        if extensions in (None, "served"):
-            assert response["data"]["retrieve"] == {"hits": [{"ordinal": 0}] if extensions else []}
-        else:
-            assert response["data"]["retrieve"] is None
-            assert [error["extensions"] for error in response["errors"]] == [extensions]
-
-
-async def test_cerbos_decides_for_the_whole_product(settings: Settings, services: Services) -> None:
-    """Its policy (cerbos/policies/source.yaml): members read what ends in 0; the finance group all; agents nothing."""
-    with running_cerbos() as url:
-        changes = {
-            "authzen_url": HttpUrl(url),
-            "authzen_timeout_seconds": 5.0,
-            "authzen_subject_properties": {"cerbos.roles": ["member"]},
-            "authzen_resource_properties": {"shelf": "notice board"},
-        }
-        async with (
-            serving(create(settings.model_copy(update=changes))) as address,
-            World.made(services, address) as made,
-        ):
-            # The workspace that the policy is about, in place of the one that was made.
-            async with services.database.write() as session:
-                session.add(Workspace(id=WORKSPACE, name="cerbos"))
-                await session.flush()
-                session.add(SearchIndex(workspace_id=WORKSPACE, id=WORKSPACE, generation=1, state="READY"))
-                await session.flush()
-                for subject in ("user:ada", "user:bob", "agent:bot"):
-                    await grant(session, WORKSPACE, subject, Action.WORKSPACE_READ)
-            world = replace(made, workspace="cerbos", workspace_id=WORKSPACE)
-            drafts = [Draft(f"Ledger {n}", f"Quayside {'crane ' * n}", "user:owner", id=UUID(int=n)) for n in range(64)]
-            secret = Draft("Secret", "Quayside.", "user:owner", private=True, id=UUID(int=0x100))
-            await fill(services, WORKSPACE, [*drafts, secret])
-            on_the_board = [str(UUID(int=n)) for n in (0x00, 0x10, 0x20, 0x30)]
-            everything = [str(draft.id) for draft in drafts]
-            assert await served(world, 3, who="user:bob") == on_the_board[:3]
-            assert await served(world, 50, who="user:bob") == on_the_board
-            finance = await world.caller("user:ada", "group:finance").retrieve("quayside", limit=50)
-            assert [hit["resourceId"] for hit in finance["hits"]] == everything[:50]
-            # What the service would allow is still not admitted, and what is admitted it still denies.
-            assert await served(world, 50, "secret", who="user:bob") == []
-            assert await served(world, 50, who="agent:bot") == []
-            assert await served(world, 50, who="user:nobody") == []

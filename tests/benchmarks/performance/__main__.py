@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import contextlib
 import datetime
+import json
 import os
 import platform
 import subprocess
@@ -93,7 +94,7 @@ async def _growth(bed: Bed, amounts: Amounts) -> dict[int, dict[str, Any]]:
 
 
 async def _sql(bed: Bed, asked: dict[str, list[str]], tantivy: dict[int, dict[str, float]]) -> dict[int, Any]:
-    """By knowledge base, caller and class; `share` of SEARCH's limit: 1.5 F + 8 R, from 100,000 passages 2.5 F + 8 R."""
+    """By knowledge base, caller and class. `share`: of the limit 1.5 F + 8 R; above 10,000 passages 2.5 F + 8 R."""
     connection = await bed.connect()
     found: dict[int, Any] = {}
     for size, base in bed.bases.items():
@@ -184,9 +185,9 @@ def main() -> None:
     options = _options()
     with _folder() as folder:
         results = asyncio.run(_measure(options, folder))
-    # keys become text, as they are in the file
-    report.write(report.json.loads(report.json.dumps(results)), options.page)
-    print(report.tables(report.json.loads(report.json.dumps(results))))
+    written = json.loads(json.dumps(results))  # keys become text, as they are in the file
+    report.write(written, options.page)
+    print(report.tables(written))
 
 
 if __name__ == "__main__":

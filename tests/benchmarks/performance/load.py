@@ -18,7 +18,12 @@ class Call:
 
     @classmethod
     def post(cls, path: str, body: bytes, token: str | None = None) -> "Call":
-        lines = [f"POST {path} HTTP/1.1", "host: localhost", "content-type: application/json", "accept: application/json"]
+        lines = [
+            f"POST {path} HTTP/1.1",
+            "host: localhost",
+            "content-type: application/json",
+            "accept: application/json",
+        ]
         lines += [f"content-length: {len(body)}"] + ([f"authorization: Bearer {token}"] if token else [])
         return cls("\r\n".join([*lines, "", ""]).encode() + body)
 

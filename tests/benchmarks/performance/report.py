@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib as mpl
 
 mpl.use("svg")
-from matplotlib import pyplot as plt  # noqa: E402 the backend is chosen before
+from matplotlib import pyplot as plt
 
 mpl.rcParams.update({"svg.hashsalt": "gctl", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
 BEGIN, END = "<!-- tables: begin -->\n", "<!-- tables: end -->\n"
@@ -53,7 +53,17 @@ def tables(results: Mapping[str, Any]) -> str:
         "admission, R a `SELECT 1`; tantivy ranks in process, without admission.\n\n"
     )
     rows = [
-        [f"{int(size):,}", caller, name, t["retrieve"], t["search"], t["bare"], t["trip"], t["share"], t.get("tantivy", "")]
+        [
+            f"{int(size):,}",
+            caller,
+            name,
+            t["retrieve"],
+            t["search"],
+            t["bare"],
+            t["trip"],
+            t["share"],
+            t.get("tantivy", ""),
+        ]
         for size, callers in results["sql"].items()
         for caller, classes in callers.items()
         for name, t in classes.items()

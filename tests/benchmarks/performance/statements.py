@@ -3,6 +3,7 @@
 import statistics
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -58,14 +59,16 @@ async def classes(
     for name, queries in questions.items():
         each: dict[str, list[float]] = {"retrieve": [], "search": [], "bare": [], "trip": []}
         for query in queries:
-            parameters = _parameters(tenant, caller, index, query)
+            statement, *arguments = _parameters(tenant, caller, index, query)
             words = parse(query).all_words
-            each["retrieve"].append(await milliseconds(lambda: retrieve(connection, asked(tenant, caller, base, query))))  # noqa: B023
-            each["search"].append(await milliseconds(lambda: connection.fetch(*parameters)))  # noqa: B023
-            each["bare"].append(
-                await milliseconds(lambda: connection.fetch(BARE_SEARCH, tenant.id, index, words, 10))  # noqa: B023
-            )
-            each["trip"].append(await milliseconds(lambda: connection.fetch("SELECT 1")))
+            runs: dict[str, Callable[[], Awaitable[object]]] = {
+                "retrieve": partial(retrieve, connection, asked(tenant, caller, base, query)),
+                "search": partial(connection.fetch, statement, *arguments),
+                "bare": partial(connection.fetch, BARE_SEARCH, tenant.id, index, words, 10),
+                "trip": partial(connection.fetch, "SELECT 1"),
+            }
+            for what, run in runs.items():
+                each[what].append(await milliseconds(run))
         found[name] = {what: statistics.median(times) for what, times in each.items()}
     return found
 

@@ -28,7 +28,7 @@ GRANTS = 100
 LIMIT = 10
 WORKSPACE = UUID("11111111-1111-4111-8111-111111111111")
 
-# %(copy)s tells the copies apart; {name} is a column's copied id. One number from the md5 of an id draws the lots.
+# A column's name in braces stands for the id of its copy. Lots are drawn by the hash of an id.
 COPY = [
     """INSERT INTO sources (workspace_id, id, title, description, private, owner, title_key, title_tsv)
        SELECT $1, {id}, title, description, hashtext({id}::text) % {private} = 0, owner, title_key, title_tsv
@@ -39,7 +39,8 @@ COPY = [
     """INSERT INTO version_access (workspace_id, version_id, source_id, private, active, available, kept)
        SELECT $1, {version_id}, {source_id}, hashtext({source_id}::text) % {private} = 0, active, available, kept
        FROM version_access WHERE workspace_id <> $1""",
-    """INSERT INTO passages (workspace_id, id, source_id, version_id, ordinal, start_offset, end_offset, text, text_hash)
+    """INSERT INTO passages
+           (workspace_id, id, source_id, version_id, ordinal, start_offset, end_offset, text, text_hash)
        SELECT $1, {id}, {source_id}, {version_id}, ordinal, start_offset, end_offset, text, text_hash
        FROM passages WHERE workspace_id <> $1""",
     """INSERT INTO index_members (workspace_id, index_id, source_id, version_id, first_passage_id, passage_count)

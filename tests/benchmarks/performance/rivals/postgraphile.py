@@ -34,8 +34,11 @@ const server = createServer();
 await instance.addTo(server);
 server.listen(Number(process.env.PORT), "127.0.0.1");
 """
-QUERY = """query R($workspace: UUID!, $subjects: [String!]!, $kb: UUID!, $words: String!, $key: String!, $limit: Int!) {
-  retrieve: retrieveList(workspace: $workspace, subjects: $subjects, kb: $kb, words: $words, key: $key, maximum: $limit) {
+QUERY = """
+query R($workspace: UUID!, $subjects: [String!]!, $kb: UUID!, $words: String!, $key: String!, $limit: Int!) {
+  retrieve: retrieveList(
+    workspace: $workspace, subjects: $subjects, kb: $kb, words: $words, key: $key, maximum: $limit
+  ) {
     chunkId resourceId resourceVersionId ordinal textHash text rank sourceTitle
   }
 }"""

@@ -1,0 +1,64 @@
+"""The short way to the database: what becomes of its connections."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+import pytest_asyncio
+from sqlalchemy import Integer, bindparam, func, select
+
+from app.database import Database, HotStatement
+from app.services import Services, database_url
+from app.settings import Settings
+
+PID = HotStatement(select(func.pg_backend_pid().label("pid")))
+SLEEP = HotStatement(select(func.pg_sleep(bindparam("seconds", type_=Integer()))))
+WRONG = HotStatement(select(1 / bindparam("zero", type_=Integer())))
+
+
+@pytest_asyncio.fixture
+async def database(services: Services, settings: Settings) -> AsyncIterator[Database]:  # noqa: ARG001 the server runs
+    """One connection: whatever is left on it meets the next statement."""
+    own = Database(database_url(settings), settings.model_copy(update={"database_pool_size": 1}))
+    yield own
+    await own.close()
+
+
+async def _pid(database: Database) -> int:
+    (row,) = await database.fetch(PID)
+    pid: int = row["pid"]
+    return pid
+
+
+async def test_a_connection_is_used_again(database: Database) -> None:
+    assert await _pid(database) == await _pid(database)
+
+
+async def test_a_connection_whose_server_went_away_is_replaced(database: Database, services: Services) -> None:
+    before = await _pid(database)
+    async with services.database.write() as session:
+        assert await session.scalar(select(func.pg_terminate_backend(before, 5_000)))
+    await asyncio.sleep(0.1)  # the end of the connection reaches the driver
+    assert await _pid(database) != before
+    async with database.read() as session:
+        assert await session.scalar(select(1)) == 1
+
+
+async def test_a_cancelled_statement_is_stopped_and_its_connection_not_used_again(database: Database) -> None:
+    before = await _pid(database)
+    for _ in range(3):
+        running = asyncio.create_task(database.fetch(SLEEP, seconds=60))
+        await asyncio.sleep(0.1)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    async with asyncio.timeout(5):
+        assert await _pid(database) != before
+
+
+async def test_a_statement_that_fails_leaves_its_connection_usable(database: Database) -> None:
+    before = await _pid(database)
+    with pytest.raises(asyncpg.DivisionByZeroError):
+        await database.fetch(WRONG, zero=0)
+    assert await _pid(database) == before
