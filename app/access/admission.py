@@ -108,11 +108,20 @@ class Admission:
     granted: Subquery
     open_read: ColumnElement[bool]
 
-    def joined(self, rows: FromClause, version_id: InstrumentedAttribute[UUID]) -> FromClause:
+    def joined(
+        self,
+        rows: FromClause,
+        version_id: InstrumentedAttribute[UUID],
+        source_id: InstrumentedAttribute[UUID] | None = None,
+    ) -> FromClause:
+        """`source_id`: that of `rows`, where a search may start from a caller's grants and find its rows by them."""
         a = self.access
         return rows.join(a, and_(a.workspace_id == WORKSPACE_ID, a.version_id == version_id)).outerjoin(
             self.granted,
-            and_(self.granted.c.workspace_id == a.workspace_id, self.granted.c.source_id == a.source_id),
+            and_(
+                self.granted.c.workspace_id == WORKSPACE_ID,
+                self.granted.c.source_id == (a.source_id if source_id is None else source_id),
+            ),
         )
 
     @property

@@ -57,8 +57,6 @@ class TokenVerifier:
     def __init__(
         self, settings: Settings, *, keys: SigningKeys | None = None, clock: Callable[[], float] = time.time
     ) -> None:
-        if settings.jwks_url is not None and settings.jwt_secret is not None:
-            raise InvalidInput("jwks_url", "jwt_secret is set too; tokens are signed one way or the other.")
         if keys is None and settings.jwks_url is not None:
             keys = SigningKeys(str(settings.jwks_url))
         self._keys = keys

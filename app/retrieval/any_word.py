@@ -38,14 +38,13 @@ from sqlalchemy import (
     func,
     literal,
     literal_column,
-    or_,
     select,
     true,
     union_all,
 )
 from sqlalchemy.dialects.postgresql import TSQUERY, aggregate_order_by
 
-from app.access.admission import OPEN_READ, WORKSPACE_ID, admitted
+from app.access.admission import WORKSPACE_ID, admitted
 from app.knowledge_bases.indexing import SAMPLES
 from app.models import IndexPosting, Source
 from app.query import Query
@@ -107,11 +106,10 @@ def any_word_search(
         select(
             *(getattr(posting, name) for name in ("passage_id", "source_id", "version_id", "ordinal", "sample", "tsv"))
         )
-        .select_from(admission.joined(posting.__table__, posting.version_id))
+        .select_from(admission.joined(posting.__table__, posting.version_id, posting.source_id))
         .where(
             posting.workspace_id == WORKSPACE_ID,
             posting.index_id == index_id,
-            or_(OPEN_READ, posting.source_id == admission.access.source_id),
             admission.predicate,
         )
     )

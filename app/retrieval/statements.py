@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import TSQUERY
 
-from app.access.admission import OPEN_READ, WORKSPACE_ID, admitted, holds_open_read
+from app.access.admission import WORKSPACE_ID, admitted, holds_open_read
 from app.models import IndexMember, IndexPosting, KnowledgeBase, Passage, SearchIndex, Source
 from app.retrieval.any_word import any_word_search
 
@@ -86,12 +86,11 @@ def content_search(all_words: ColumnElement[Any] = ALL_WORDS) -> Select[*tuple[A
             posting.ordinal,
             (rank * weight).label("rank"),
         )
-        .select_from(admission.joined(posting.__table__, posting.version_id))
+        .select_from(admission.joined(posting.__table__, posting.version_id, posting.source_id))
         .where(
             posting.workspace_id == WORKSPACE_ID,
             posting.index_id == INDEX_ID,
             posting.tsv.bool_op("@@")(all_words),
-            or_(OPEN_READ, posting.source_id == admission.access.source_id),
             admission.predicate,
         )
         .order_by((rank * weight).desc(), posting.source_id, posting.ordinal)

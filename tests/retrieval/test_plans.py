@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from sqlalchemy import text
 
 from app.database import HotStatement
 from app.query import parse
@@ -53,13 +54,13 @@ async def large(services: Services, server: str) -> Any:
         yield world
 
 
-async def _plan(world: World, query: str, open_read: bool) -> list[dict[str, Any]]:
+async def _plan(world: World, query: str, open_read: bool, subject: str = READER) -> list[dict[str, Any]]:
     statement = HotStatement(search(words=True))
     parsed = parse(query)
     arguments = statement.arguments(
         {
             "workspace_id": world.workspace_id,
-            "subjects": [READER],
+            "subjects": [subject],
             "index_id": world.workspace_id,
             "open_read": open_read,
             "all_words": parsed.all_words,
@@ -102,3 +103,20 @@ async def test_a_caller_without_grants_is_answered_from_the_grants(large: World)
     joined = [node.get("Join Type") for node in plan if "source_grants" in json.dumps(node)]
     assert joined
     assert "Left" not in joined
+
+
+async def test_a_caller_with_many_grants_has_them_joined_at_once(large: World) -> None:
+    """Were they taken for few, they would be gone through anew for each match: measured, 27 s in place of 60 ms."""
+    async with large.services.database.write() as session:
+        await session.execute(
+            text(
+                "INSERT INTO source_grants (workspace_id, subject, source_id, read_until) "
+                "SELECT workspace_id, 'user:granted', id, 'infinity' FROM sources WHERE workspace_id = :workspace_id"
+            ),
+            {"workspace_id": large.workspace_id},
+        )
+        await session.execute(text("ANALYZE source_grants"))
+    for query in ("common", "common tenth7", "tenth7"):
+        plan = await _plan(large, query, False, "user:granted")
+        loops = [node for node in plan if node["Node Type"] == "Nested Loop"]
+        assert "Aggregate" not in {inner["Node Type"] for loop in loops for inner in loop["Plans"][1:]}, query
