@@ -84,7 +84,7 @@ class Query:
 
     @strawberry.field
     def retrieve(self, query: str, limit: int = 10, source_ids: list[strawberry.ID] | None = None) -> list[Item] | None:
-        return [] if source_ids == [] else [Item(name=query)] * limit
+        return [] if source_ids == [] else [Item(name=query)] * _checked(limit)
 
     @strawberry.field
     async def wait(self, info: Info) -> str | None:
