@@ -16,7 +16,6 @@ from app.access.tokens import issue
 from app.access.workspaces import ensure_workspace
 from app.services import Services
 
-
 MANAGER = "user:manager"
 READER = "user:reader"
 HIT = "chunkId resourceId resourceVersionId ordinal textHash snippetSafe rank text"
