@@ -6,6 +6,7 @@ for every operation: what one caller may see is never kept for another.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -34,7 +35,8 @@ class Loaders:
         self._subject = subject
         self._batches: set[asyncio.Task[Any]] = set()
         self.answer_by_request: DataLoader[RetrieveRequest, Answer] = self._loader(self._answers)
-        self.read_check_by_source: DataLoader[UUID, bool] = self._loader(self._read_checks)
+        self._read_checked: dict[UUID, bool] = {}
+        self._read_checks_by_ids: DataLoader[tuple[UUID, ...], Mapping[UUID, bool]] = self._loader(self._read_checks)
         self.source_by_id: DataLoader[UUID, SourceDetails | None] = self._loader(self._sources)
         self.sources_by_ids: DataLoader[frozenset[UUID], Mapping[UUID, SourceDetails]] = self._loader(self._source_sets)
         self.version_by_id: DataLoader[UUID, Version | None] = self._loader(self._versions)
@@ -47,19 +49,26 @@ class Loaders:
 
     async def _answers(self, requests: Sequence[RetrieveRequest]) -> Sequence[Answer | Exception]:
         """All `retrieve` fields of the operation: one authorizer call for all their hits (R12)."""
-        return await retrieve(self._database, self._subject, requests, self.read_check_by_source.load_many)
+        return await retrieve(self._database, self._subject, requests, self.read_checks)
 
-    async def _read_checks(self, source_ids: Sequence[UUID]) -> Sequence[bool]:
-        return await self._authorizer.check(self._subject, source_ids)
+    async def read_checks(self, source_ids: Sequence[UUID]) -> list[bool]:
+        """Whether the caller may read each source now, in order. Each is asked once, with all others of the turn."""
+        found = await self._read_checks_by_ids.load(tuple(source_ids))
+        return [found[source_id] for source_id in source_ids]
+
+    async def _read_checks(self, lists: Sequence[tuple[UUID, ...]]) -> Sequence[Mapping[UUID, bool]]:
+        """A list is one key: a key for each source of 50 hits would cost more than asking."""
+        new = [id_ for id_ in dict.fromkeys(chain.from_iterable(lists)) if id_ not in self._read_checked]
+        answers = await self._authorizer.check(self._subject, new) if new else []
+        self._read_checked |= dict(zip(new, answers, strict=True))  # all of them or none
+        return [self._read_checked] * len(lists)
 
     async def _sources(self, ids: Sequence[UUID]) -> Sequence[SourceDetails | None]:
         found = await sources_by_id(self._database, self._subject, ids)
         return [found.get(id_) for id_ in ids]
 
     async def _source_sets(self, sets: Sequence[frozenset[UUID]]) -> Sequence[Mapping[UUID, SourceDetails]]:
-        """For each set those of its sources that the caller may see, and maybe others: a key for each source of 50
-        hits would cost more than the statement.
-        """
+        """For each set those of its sources that the caller may see, and maybe others. A set is one key, as above."""
         found = await sources_by_id(self._database, self._subject, frozenset().union(*sets))
         return [found] * len(sets)
 
@@ -89,7 +98,7 @@ class Loaders:
     async def _allowed(self, passages: Iterable[ReadPassage]) -> set[UUID]:
         """The sources that the authorizer lets the caller read, asked as for hits and with them (R12)."""
         source_ids = list(dict.fromkeys(passage.source_id for passage in passages))
-        answers = await self.read_check_by_source.load_many(source_ids)
+        answers = await self.read_checks(source_ids)
         return {source_id for source_id, may in zip(source_ids, answers, strict=True) if may is True}
 
     async def _knowledge_bases(self, ids: Sequence[UUID]) -> Sequence[KnowledgeBaseDetails | None]:

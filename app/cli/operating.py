@@ -36,10 +36,10 @@ async def migrate() -> None:
 @operator
 async def worker() -> None:
     """Run a worker alone: it reads new versions, builds indexes and purges what was deleted. Stops on SIGTERM."""
+    stop = asyncio.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(name, stop.set)
     async with open_services(read_settings()) as services, working(services.worker):
-        stop = asyncio.Event()
-        for name in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(name, stop.set)
         await stop.wait()
 
 

@@ -49,12 +49,14 @@ from app.knowledge_bases.indexing import SAMPLES
 from app.models import IndexPosting, Source
 from app.query import Query
 
-# BM25's usual constants. Lengths are counted in different words, of which a passage has about 50.
+# BM25's usual constants. Lengths are counted in different words, of which a full passage has about 60.
 K1 = 1.2
 B = 0.75
-USUAL_LENGTH = 50.0
+USUAL_LENGTH = 60.0
 # A term of the question that title or description hold, beside the 0.45 of its weight for standing in a text once.
 TITLE_SHARE = 0.2
+# A source's first passage says what it is about: the same preference as where all words are asked for, but slight.
+FIRST_PASSAGE_FACTOR = 1.1
 # From this many rows on a sample is trusted (a standard error below a fifth). Exact counts stop at MOST_COUNTED.
 ENOUGH_IN_SAMPLE = 30
 MOST_COUNTED = 1_000
@@ -64,7 +66,7 @@ LIGHT_SHARE = 0.3
 MOST_TERMS = 32
 # Candidates that get an exact score, or as many as there are places, if that is more: only a refill asks for so many.
 # Where there are fewer than ENOUGH, the terms that were left out bring in more.
-POOL = 100
+POOL = 150
 ENOUGH = 50
 # ts_rank with equal weights, divided by 1 + log(length).
 EQUAL_WEIGHTS = "{1,1,1,1}"
@@ -99,7 +101,7 @@ def any_word_search(
     """At most `places` passages, best first, that are not among those `listed`. With no places nothing is run.
 
     `open_read`: the caller's rows are looked up term by term. Else they are few: they are fetched once, from the
-    grants, and counted there (measured with 100 grants: 7 ms, not 113). Both give the same answer.
+    grants, and counted there (measured with 100 grants: 0.4 of the time). Both give the same answer.
     """
     admission, posting = admitted(), IndexPosting
     rows = (
@@ -125,9 +127,13 @@ def _materialized(statement: Select[*tuple[Any, ...]], name: str) -> CTE:
     return statement.cte(name).prefix_with("MATERIALIZED")
 
 
-def _rows(source: Select[*tuple[Any, ...]] | CTE, term: ColumnElement[Any]) -> Select[*tuple[Any, ...]]:
-    """The admitted rows that hold the term."""
+def _rows(
+    source: Select[*tuple[Any, ...]] | CTE, term: ColumnElement[Any], *, sampled: bool = False
+) -> Select[*tuple[Any, ...]]:
+    """The admitted rows, or those of the sample, that hold the term. The quicker condition stands first."""
     rows = select(source) if isinstance(source, CTE) else source
+    if sampled:
+        rows = rows.where(rows.selected_columns.sample == SAMPLE)
     return rows.where(rows.selected_columns.tsv.bool_op("@@")(term))
 
 
@@ -139,7 +145,7 @@ def _counted(source: Select[*tuple[Any, ...]] | CTE) -> CTE:
     g = given.render_derived().c
     asked = _materialized(select(g.number, cast(g.term, TSQUERY).label("term"), g.times), "asked")
     rows = _rows(source, asked.c.term).correlate(asked)
-    in_sample = rows.where(rows.selected_columns.sample == SAMPLE).subquery("in_sample")
+    in_sample = _rows(source, asked.c.term, sampled=True).correlate(asked).subquery("in_sample")
     sample = select(func.count().label("rows")).select_from(in_sample).lateral("sample")
     every = select(func.count()).select_from(rows.limit(MOST_COUNTED).subquery("every")).scalar_subquery()
     passages = case((sample.c.rows >= ENOUGH_IN_SAMPLE, sample.c.rows * SAMPLES), else_=every)
@@ -260,8 +266,8 @@ def _scored(candidates: CTE, weighed: CTE) -> Select[*tuple[Any, ...]]:
     values = union_all(_stands(candidates, weighed), _named(candidates, weighed)).subquery("values")
     v, c = values.c, candidates.c
     total = func.sum(aggregate_order_by(v.value, v.number, v.part))
-    scores = select(v.passage_id, total.label("rank")).group_by(v.passage_id).subquery("scores")
-    rank = scores.c.rank
+    scores = select(v.passage_id, total.label("total")).group_by(v.passage_id).subquery("scores")
+    rank = (scores.c.total * case((c.ordinal == 0, FIRST_PASSAGE_FACTOR), else_=1.0)).label("rank")
     return (
         select(c.passage_id, c.source_id, c.version_id, c.ordinal, rank)
         .join(scores, scores.c.passage_id == c.passage_id)

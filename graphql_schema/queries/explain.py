@@ -48,6 +48,6 @@ class ExplainQueries:
             request=request,
             source_id=parse_id("sourceId", source_id),
             retrieve=loaders.answer_by_request.load,
-            read_check=loaders.read_check_by_source.load_many,
+            read_check=loaders.read_checks,
         )
         return RetrievalExplanationType.wrap(await explain(asked))

@@ -282,7 +282,7 @@ class Query:
 
     @strawberry.field
     def given(self, info: Info) -> list[Holder | None]:
-        """Between two good ones a holder that has `value` in every place."""
+        """Between two good ones a holder that has it everywhere."""
         chance = info.context.chance("given")
         holder = good(chance)
         for name in (*PLAIN, "kept"):
@@ -298,5 +298,4 @@ def selections() -> Iterator[str]:
     below = {"leaf": "{ text maybe }", "named": "{ name }", "tag": "{ name weight }", "leaves": "{ text maybe }"}
     below |= {"maybeLeaf": below["leaf"], "maybeLeaves": below["leaf"], "maybeMethod": below["leaf"]}
     for field in SCHEMA._schema.type_map["Holder"].fields:  # type: ignore[attr-defined]
-        if field not in {"withArgument"}:
-            yield f"{field} {below.get(field, '')}"
+        yield f"{field} {below.get(field, '')}"

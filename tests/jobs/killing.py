@@ -129,8 +129,8 @@ async def start_worker(world: World, lease_seconds: int = 1) -> Process:
 
 
 async def kill_after_it_claims(world: World, base: str, worker: Process, seconds: float) -> bool:
-    """Kill the worker so long after it claimed the build. Whether the build was still going on."""
-    await until(lambda: is_claimed(world, base), 60)
+    """Kill the worker so long after it claimed the build. Whether it was still at it."""
+    await until(lambda: is_claimed(world, base, worker), 60)
     await asyncio.sleep(seconds)
     open_before = await _is_open(world, base)
     worker.send_signal(signal.SIGKILL)
@@ -138,13 +138,11 @@ async def kill_after_it_claims(world: World, base: str, worker: Process, seconds
     return open_before and await _is_open(world, base)
 
 
-async def is_claimed(world: World, base: str) -> bool:
-    """Whether a worker that lives is at it, or it is done."""
-    statement = (
-        "SELECT 1 FROM indexes WHERE workspace_id = :w AND knowledge_base_id = :b AND work IS NOT NULL"
-        " AND (lease_until IS NULL OR lease_until < now())"
-    )
-    return not await rows(world, statement, b=UUID(base))
+async def is_claimed(world: World, base: str, worker: Process) -> bool:
+    """Whether this worker is at it."""
+    statement = "SELECT leased_by FROM indexes WHERE workspace_id = :w AND knowledge_base_id = :b AND work IS NOT NULL"
+    found = await rows(world, statement, b=UUID(base))
+    return bool(found) and f":{worker.pid}:" in (found[0][0] or "")
 
 
 async def _is_open(world: World, base: str) -> bool:
@@ -152,11 +150,9 @@ async def _is_open(world: World, base: str) -> bool:
     return bool(await rows(world, statement, b=UUID(base)))
 
 
-async def wait_until_idle(world: World, base: str, seconds: float) -> None:
-    async def is_idle() -> bool:
-        return not await _is_open(world, base)
-
-    await until(is_idle, seconds)
+async def is_done(world: World, base: str, _: Process) -> bool:
+    """Whether the knowledge base has no open job any more."""
+    return not await _is_open(world, base)
 
 
 async def what_it_holds(world: World, index_id: str) -> tuple[int, int, int, int]:

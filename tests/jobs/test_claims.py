@@ -143,7 +143,7 @@ async def test_work_is_cancelled_when_its_claim_is_lost(world: World) -> None:
 
 async def test_work_that_is_cut_off_is_handed_back_at_once(world: World) -> None:
     base = await asked_for(world)
-    async with built_up_to_the_exchange(world, base) as working:
+    async with built_up_to_the_exchange(world, base) as (working, _):
         working.cancel()
         with pytest.raises(asyncio.CancelledError):
             await working

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from app.database import WriteSession
 from app.knowledge_bases.repository import lock_knowledge_bases
 from tests.world import Caller, RefusedError, World
 
@@ -148,16 +149,16 @@ async def until(condition: Callable[[], Awaitable[bool]], seconds: float = WAITI
 
 
 @asynccontextmanager
-async def built_up_to_the_exchange(world: World, base: str) -> AsyncIterator["asyncio.Task[None]"]:
+async def built_up_to_the_exchange(world: World, base: str) -> AsyncIterator[tuple["asyncio.Task[None]", WriteSession]]:
     """The worker does what is due and stops before an index of this knowledge base is exchanged, until the block ends.
 
-    The test holds the lock that the exchange needs.
+    The test holds the lock that the exchange needs, in the transaction that it gets beside the worker's task.
     """
     async with world.services.database.write() as session:
         await lock_knowledge_bases(session, world.workspace_id, [UUID(base)])
         working = asyncio.create_task(world.work())
         await until(lambda: _waits_for_lock(world))
-        yield working
+        yield working, session
     await asyncio.wait([working])
     if not working.cancelled():
         working.result()

@@ -5,6 +5,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from app.knowledge_bases.repository import add_sources
 from app.library.service import NewFile
 from tests.knowledge_bases.indexes import (
     add_to,
@@ -218,6 +219,18 @@ async def test_what_changes_while_a_successor_is_built_is_in_it(world: World) ->
     assert await state(world, base) == ("READY", 2)
     found = [await world.reader.hits(query, base) for query in ("winches", "quays", "ropes")]
     assert found == [[("Cranes", 0)], [("Quays", 0)], []]
+
+
+async def test_what_changes_after_the_work_and_before_the_exchange_is_in_it(world: World) -> None:
+    """The transaction that adds the source has the knowledge base before the exchange gets it."""
+    await world.add("Cranes", CRANES)
+    await world.add("Quays", QUAYS)
+    base = await world.knowledge_base("Cranes", auto_refresh=False)
+    await request(world, "rebuildIndex", base)
+    async with built_up_to_the_exchange(world, base) as (_, session):
+        await add_sources(session, world.workspace_id, UUID(base), [UUID(world.sources["Quays"])])
+    assert await state(world, base) == ("READY", 2)
+    assert await world.reader.titles("quays", base) == ["Quays"]
 
 
 async def test_what_changes_in_the_last_moment_waits_and_makes_it_stale(world: World) -> None:

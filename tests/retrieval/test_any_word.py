@@ -11,7 +11,7 @@ import pytest
 from app.access.grants import Action, grant
 from app.importing import Document, import_documents
 from app.library.service import NewFile
-from app.retrieval.any_word import ENOUGH, K1, MOST_TERMS, POOL, TITLE_SHARE, USUAL_LENGTH, B
+from app.retrieval.any_word import ENOUGH, FIRST_PASSAGE_FACTOR, K1, MOST_TERMS, POOL, TITLE_SHARE, USUAL_LENGTH, B
 from app.retrieval.request import MAX_LIMIT, MatchMode, retrieve_request
 from app.retrieval.service import Answer, retrieve
 from tests.world import Caller, World, ids
@@ -108,7 +108,7 @@ async def test_the_rank_is_bm25_over_what_the_caller_may_read(world: World) -> N
             length = K1 * (1 - B + B * words / USUAL_LENGTH)
             total += weight * stands.get(term, 0) / (stands.get(term, 0) + length)
             total += weight * TITLE_SHARE * (term in named)
-        return total
+        return FIRST_PASSAGE_FACTOR * total
 
     assert {hit["source"]["title"]: hit["rank"] for hit in hits} == {
         "Anchor": pytest.approx(score({"winch": 3, "deep sea": 1}, 3, []), rel=1e-12),

@@ -116,7 +116,6 @@ async def test_a_caller_with_many_grants_has_them_joined_at_once(large: World) -
             {"workspace_id": large.workspace_id},
         )
         await session.execute(text("ANALYZE source_grants"))
-    for query in ("common", "common tenth7", "tenth7"):
-        plan = await _plan(large, query, False, "user:granted")
-        loops = [node for node in plan if node["Node Type"] == "Nested Loop"]
-        assert "Aggregate" not in {inner["Node Type"] for loop in loops for inner in loop["Plans"][1:]}, query
+    plan = await _plan(large, "common tenth7", False, "user:granted")
+    joins = [node for node in plan if "Join Type" in node and "index_postings" in json.dumps(node)]
+    assert min(node["Plan Rows"] for node in joins) > 1_000  # of 10,000

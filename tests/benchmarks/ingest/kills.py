@@ -10,6 +10,7 @@ import random
 import signal
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from app.embedded import running
@@ -18,8 +19,8 @@ from app.knowledge_bases.upkeep import settle
 from app.services import open_services
 from app.settings import Settings
 from graphql_schema.asgi import create
-from tests.jobs.killing import Searching, fill, kill_after_it_claims, start_worker, wait_until_idle, what_it_holds
-from tests.knowledge_bases.indexes import index, request
+from tests.jobs.killing import Searching, fill, is_done, kill_after_it_claims, start_worker, what_it_holds
+from tests.knowledge_bases.indexes import index, request, until
 from tests.serving import serving
 from tests.world import World
 
@@ -70,7 +71,7 @@ async def measure(world: World, sources: int, passages: int, kills: int) -> None
             print(f"kill {number + 1}: {moment:.1f} s after the claim of generation {generation}, going on: {killed}")
         begun = time.perf_counter()
         worker = await start_worker(world, LEASE_SECONDS)
-        await wait_until_idle(world, base, 300)
+        await until(partial(is_done, world, base, worker), 300)
         print(f"finished {time.perf_counter() - begun:.1f} s after the last kill")
         worker.send_signal(signal.SIGTERM)
         assert await worker.wait() == 0

@@ -74,9 +74,14 @@ def tables(results: Mapping[str, Any]) -> str:
     grown = results["growth"]
     parts.append(
         _table(
-            ["passages of others", *next(iter(grown.values()))["classes"], "build, µs a passage"],
+            ["passages of others", *next(iter(grown.values()))["classes"], "R", "build, µs a passage"],
             [
-                [f"{int(others):,}", *[t["retrieve"] for t in each["classes"].values()], each["build"]]
+                [
+                    f"{int(others):,}",
+                    *[t["retrieve"] for t in each["classes"].values()],
+                    max(t["trip"] for t in each["classes"].values()),
+                    each["build"],
+                ]
                 for others, each in grown.items()
             ],
         )
