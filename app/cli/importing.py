@@ -66,7 +66,7 @@ async def _import(services: Services, workspace_id: UUID, owner: str, path: Path
     async for outcome in import_documents(services, workspace_id, owner, documents):
         outcomes.append(outcome)
         bar.advance(task)
-    await settle(services.database, await _new_passages(services, workspace_id, outcomes))
+    await settle(services.database, workspace_id, await _new_passages(services, workspace_id, outcomes))
     return outcomes
 
 
@@ -79,7 +79,7 @@ async def _new_passages(services: Services, workspace_id: UUID, outcomes: Sequen
 
 
 def _tell(outcomes: Sequence[Outcome], workspace: str) -> None:
-    for outcome in outcomes:
+    for outcome in sorted(outcomes):
         if outcome.reason is not None:
             click.echo(f"{outcome.what} {outcome.external_id}: {outcome.reason}", err=True)
     click.echo(f"{summary(Counter(outcome.what for outcome in outcomes))} in workspace {workspace}")

@@ -96,10 +96,10 @@ async def build_index(database: Database, files: FileStore, claim: Claim[SearchI
         work = index.work
     if work == Work.REBUILD:
         await _fill(build)
-        await settle(database, build.copied_passages)
+        await settle(database, build.workspace_id, build.copied_passages)
     await _exchange(build)
     if work != Work.REBUILD:
-        await settle(database, build.copied_passages)
+        await settle(database, build.workspace_id, build.copied_passages)
 
 
 async def _fill(build: _Build) -> None:

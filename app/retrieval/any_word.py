@@ -9,7 +9,7 @@ read:
                 of its own), or all of them, counted, where the sample holds too few
     weighed     each term's weight from that count
     candidates  passages that hold one of the weightier terms, and of them the POOL best by ts_rank, which is quick
-    values      what each term adds to the score of a candidate; how often it stands there comes from the positions
+    values      what each term adds to the score of a candidate (app/retrieval/bm25.py)
     scores      their sum
 
 Floating-point sums are taken in the order of the terms: in another order the last digit would differ. POOL is more than
@@ -27,10 +27,8 @@ from sqlalchemy import (
     Integer,
     ScalarSelect,
     Select,
-    SmallInteger,
     Text,
     and_,
-    any_,
     bindparam,
     case,
     cast,
@@ -46,17 +44,10 @@ from sqlalchemy.dialects.postgresql import TSQUERY, aggregate_order_by
 
 from app.access.admission import WORKSPACE_ID, admitted
 from app.knowledge_bases.indexing import SAMPLES
-from app.models import IndexPosting, Source
+from app.models import IndexPosting
 from app.query import Query
+from app.retrieval.bm25 import materialized, scored
 
-# BM25's usual constants. Lengths are counted in different words, of which a full passage has about 60.
-K1 = 1.2
-B = 0.75
-USUAL_LENGTH = 60.0
-# A term of the question that title or description hold, beside the 0.45 of its weight for standing in a text once.
-TITLE_SHARE = 0.2
-# A source's first passage says what it is about: the same preference as where all words are asked for, but slight.
-FIRST_PASSAGE_FACTOR = 1.1
 # From this many rows on a sample is trusted (a standard error below a fifth). Exact counts stop at MOST_COUNTED.
 ENOUGH_IN_SAMPLE = 30
 MOST_COUNTED = 1_000
@@ -76,9 +67,6 @@ LENGTH_NORMALISATION = 1
 SAMPLE: ColumnElement[int] = literal_column("0")
 TERMS = bindparam("terms", type_=ARRAY(Text()))
 TIMES = bindparam("times", type_=ARRAY(Integer()))
-PART_TERMS = bindparam("part_terms", type_=ARRAY(Integer()))
-PART_LEXEMES = bindparam("part_lexemes", type_=ARRAY(Text()))
-PART_PLACES = bindparam("part_places", type_=ARRAY(Integer()))
 ANY_OF_THEM = cast(bindparam("any_of_them", type_=Text()), TSQUERY)
 
 
@@ -117,14 +105,10 @@ def any_word_search(
     )
     source: Select[*tuple[Any, ...]] | CTE = rows
     if not open_read:
-        source = _materialized(rows.where(posting.tsv.bool_op("@@")(ANY_OF_THEM)), "readable")
+        source = materialized(rows.where(posting.tsv.bool_op("@@")(ANY_OF_THEM)), "readable")
     weighed = _weighed(_counted(source))
     candidates = _candidates(source, weighed, listed, func.greatest(POOL, places))
-    return _scored(candidates, weighed).limit(places)
-
-
-def _materialized(statement: Select[*tuple[Any, ...]], name: str) -> CTE:
-    return statement.cte(name).prefix_with("MATERIALIZED")
+    return scored(candidates, weighed, MOST_TERMS).limit(places)
 
 
 def _rows(
@@ -143,13 +127,13 @@ def _counted(source: Select[*tuple[Any, ...]] | CTE) -> CTE:
         column("term", Text), column("times", Integer), with_ordinality="number", name="given"
     )
     g = given.render_derived().c
-    asked = _materialized(select(g.number, cast(g.term, TSQUERY).label("term"), g.times), "asked")
+    asked = materialized(select(g.number, cast(g.term, TSQUERY).label("term"), g.times), "asked")
     rows = _rows(source, asked.c.term).correlate(asked)
     in_sample = _rows(source, asked.c.term, sampled=True).correlate(asked).subquery("in_sample")
     sample = select(func.count().label("rows")).select_from(in_sample).lateral("sample")
     every = select(func.count()).select_from(rows.limit(MOST_COUNTED).subquery("every")).scalar_subquery()
     passages = case((sample.c.rows >= ENOUGH_IN_SAMPLE, sample.c.rows * SAMPLES), else_=every)
-    return _materialized(
+    return materialized(
         select(*asked.c, cast(passages, Float(53)).label("passages")).select_from(asked.join(sample, true())), "counted"
     )
 
@@ -166,7 +150,7 @@ def _weighed(counted: CTE) -> CTE:
     r = rare.subquery("rare").c
     weight = r.times * r.rarity
     order = (weight, r.number.desc())
-    return _materialized(
+    return materialized(
         select(
             r.number,
             r.term,
@@ -187,10 +171,10 @@ def _candidates(
     """The passages to score: passage_id, source_id, version_id, ordinal, tsv, length (in different words)."""
     w = weighed.c
     chosen = and_(w.place <= MOST_TERMS, (w.place == 1) | ~w.light)
-    best = _materialized(_best(source, _one_of(weighed, chosen), listed).limit(pool), "best")
+    best = materialized(_best(source, _one_of(weighed, chosen), listed).limit(pool), "best")
     few = select(func.count()).select_from(best).scalar_subquery() < ENOUGH
     more = _best(source, _one_of(weighed, ~chosen), [*listed, best]).limit(case((few, pool), else_=0))
-    return _materialized(union_all(select(best), select(more.subquery("more"))).subquery().select(), "candidates")
+    return materialized(union_all(select(best), select(more.subquery("more"))).subquery().select(), "candidates")
 
 
 def _one_of(weighed: CTE, chosen: ColumnElement[bool]) -> ScalarSelect[Any]:
@@ -209,67 +193,3 @@ def _best(
     length = func.length(c.tsv).label("length")
     wanted = rows.with_only_columns(c.passage_id, c.source_id, c.version_id, c.ordinal, c.tsv, length)
     return wanted.where(*elsewhere).order_by(rank.desc(), c.source_id, c.ordinal)
-
-
-def _stands(candidates: CTE, weighed: CTE) -> Select[*tuple[Any, ...]]:
-    """What the terms that stand in a candidate's text add to its score: passage_id, number, part (0), value.
-
-    A term stands wherever all its parts do, each at its place behind the start. A word is a term of one part. Weight
-    and length travel with the rows: a join of what was made here would be left to the planner's guess.
-    """
-    given = func.unnest(PART_TERMS, PART_LEXEMES, PART_PLACES).table_valued(
-        column("number", Integer), column("lexeme", Text), column("place", Integer), name="given"
-    )
-    given = given.render_derived()
-    of = func.count().over(partition_by=given.c.number).label("of")
-    parts = _materialized(
-        select(*given.c, of, weighed.c.weight).join(weighed, weighed.c.number == given.c.number), "parts"
-    )
-    word = func.unnest(candidates.c.tsv).table_valued(
-        column("lexeme", Text), column("positions", ARRAY(SmallInteger)), name="word"
-    )
-    word = word.render_derived()
-    place = func.unnest(word.c.positions) - parts.c.place
-    starts = (
-        select(candidates.c.passage_id, candidates.c.length, *parts.c, place.label("start"))
-        .select_from(candidates.join(word, true()).join(parts, parts.c.lexeme == word.c.lexeme))
-        .where(word.c.lexeme == any_(PART_LEXEMES))
-        .subquery("starts")
-    )
-    by_term = (starts.c.passage_id, starts.c.length, starts.c.number, starts.c.weight)
-    whole = (
-        select(*by_term)
-        .group_by(*by_term, starts.c.of, starts.c.start)
-        .having(func.count() == starts.c.of)
-        .subquery("whole")
-    )
-    times = cast(func.count(), Float(53))
-    value = whole.c.weight * times / (times + K1 * (1.0 - B + B * whole.c.length / USUAL_LENGTH))
-    return select(whole.c.passage_id, whole.c.number, literal(0).label("part"), value.label("value")).group_by(*whole.c)
-
-
-def _named(candidates: CTE, weighed: CTE) -> Select[*tuple[Any, ...]]:
-    """What the terms that its source's title or description holds add: passage_id, number, part (1), value."""
-    source, w = Source, weighed.c
-    held = and_(w.place <= MOST_TERMS, source.title_tsv.bool_op("@@")(w.term))
-    return select(
-        candidates.c.passage_id, w.number, literal(1).label("part"), (TITLE_SHARE * w.weight).label("value")
-    ).select_from(
-        candidates.join(
-            source.__table__, and_(source.workspace_id == WORKSPACE_ID, source.id == candidates.c.source_id)
-        ).join(weighed, held)
-    )
-
-
-def _scored(candidates: CTE, weighed: CTE) -> Select[*tuple[Any, ...]]:
-    """passage_id, source_id, version_id, ordinal, rank: the best first, then by source id and ordinal."""
-    values = union_all(_stands(candidates, weighed), _named(candidates, weighed)).subquery("values")
-    v, c = values.c, candidates.c
-    total = func.sum(aggregate_order_by(v.value, v.number, v.part))
-    scores = select(v.passage_id, total.label("total")).group_by(v.passage_id).subquery("scores")
-    rank = (scores.c.total * case((c.ordinal == 0, FIRST_PASSAGE_FACTOR), else_=1.0)).label("rank")
-    return (
-        select(c.passage_id, c.source_id, c.version_id, c.ordinal, rank)
-        .join(scores, scores.c.passage_id == c.passage_id)
-        .order_by(rank.desc(), c.source_id, c.ordinal)
-    )

@@ -11,7 +11,8 @@ import pytest
 from app.access.grants import Action, grant
 from app.importing import Document, import_documents
 from app.library.service import NewFile
-from app.retrieval.any_word import ENOUGH, FIRST_PASSAGE_FACTOR, K1, MOST_TERMS, POOL, TITLE_SHARE, USUAL_LENGTH, B
+from app.retrieval.any_word import ENOUGH, MOST_TERMS, POOL
+from app.retrieval.bm25 import FIRST_PASSAGE_FACTOR, K1, TITLE_SHARE, USUAL_LENGTH, B
 from app.retrieval.request import MAX_LIMIT, MatchMode, retrieve_request
 from app.retrieval.service import Answer, retrieve
 from tests.world import Caller, World, ids
