@@ -93,7 +93,7 @@ async def measure_build(services: Services, rounds: int, sources: int) -> None:
     """Builds, the same rows by COPY, and refreshes after one of the sources changed."""
     workspace_id = await workspace(services)
     ids = await fill_workspace(services, workspace_id, sources, 5)
-    await settle(services.database, sources * 5)
+    await settle(services.database, workspace_id, sources * 5)
     await first_search(services, workspace_id, "the workspace, right after the import")
     async with services.database.write(patient=True) as session:
         base_id = await create_knowledge_base(

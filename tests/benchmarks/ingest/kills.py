@@ -48,7 +48,7 @@ async def main(sources: int, passages: int, kills: int) -> None:
 
 async def measure(world: World, sources: int, passages: int, kills: int) -> None:
     ids = await fill(world, sources, passages)
-    await settle(world.services.database, sources * passages)
+    await settle(world.services.database, world.workspace_id, sources * passages)
     async with world.services.database.write(patient=True) as session:
         base = str(
             await create_knowledge_base(
