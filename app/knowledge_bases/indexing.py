@@ -8,10 +8,10 @@ and commits as it goes; a refresh or a repair changes the index that is searched
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, and_, any_, delete, func, insert, literal, or_, select
+from sqlalchemy import ARRAY, CTE, CollectionAggregate, Uuid, and_, any_, delete, func, insert, literal, or_, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import aliased
 
@@ -105,6 +105,27 @@ async def changes(
     copied, and what is held of it goes with its purge. Measured for 10,000 members: most of a small refresh's time is
     this comparison, so what else must be known is looked up for what differs only.
     """
+    differs = _differs(workspace_id, base_id, index_id)
+    rows = await session.execute(
+        select(
+            differs.c.source_id,
+            differs.c.version_id,
+            differs.c.passage_count,
+            SourceVersion.sha256,
+            SourceVersion.kept,
+        )
+        .outerjoin(
+            SourceVersion, and_(SourceVersion.workspace_id == workspace_id, SourceVersion.id == differs.c.version_id)
+        )
+        .outerjoin(Source, and_(Source.workspace_id == workspace_id, Source.id == differs.c.source_id))
+        .where(or_(differs.c.version_id.is_(None), Source.lifecycle == "ACTIVE"))
+        .order_by(differs.c.source_id)
+    )
+    return [Change(source, version, count, sha256 if kept else None) for source, version, count, sha256, kept in rows]
+
+
+def _differs(workspace_id: UUID, base_id: UUID, index_id: UUID) -> CTE:
+    """Each source that the index holds otherwise than it should; `version_id` is what it should hold, NULL for none."""
     newest, held = aliased(IndexMember), aliased(IndexMember)
     should = (
         select(newest.source_id, newest.version_id, newest.passage_count)
@@ -127,7 +148,7 @@ async def changes(
         .where(held.workspace_id == workspace_id, held.index_id == index_id)
         .subquery("holds")
     )
-    differs = (
+    return (
         select(
             func.coalesce(should.c.source_id, holds.c.source_id).label("source_id"),
             should.c.version_id,
@@ -137,22 +158,6 @@ async def changes(
         .where(should.c.version_id.is_distinct_from(holds.c.version_id))
         .cte("differs")
     )
-    rows = await session.execute(
-        select(
-            differs.c.source_id,
-            differs.c.version_id,
-            differs.c.passage_count,
-            SourceVersion.sha256,
-            SourceVersion.kept,
-        )
-        .outerjoin(
-            SourceVersion, and_(SourceVersion.workspace_id == workspace_id, SourceVersion.id == differs.c.version_id)
-        )
-        .outerjoin(Source, and_(Source.workspace_id == workspace_id, Source.id == differs.c.source_id))
-        .where(or_(differs.c.version_id.is_(None), Source.lifecycle == "ACTIVE"))
-        .order_by(differs.c.source_id)
-    )
-    return [Change(source, version, count, sha256 if kept else None) for source, version, count, sha256, kept in rows]
 
 
 async def copy_members(session: WriteSession, workspace_id: UUID, index_id: UUID, source_ids: Sequence[UUID]) -> None:
@@ -162,10 +167,32 @@ async def copy_members(session: WriteSession, workspace_id: UUID, index_id: UUID
     source comes to be behind its back. One that is being deleted is not copied.
     """
     await drop_members(session, workspace_id, index_id, source_ids)
-    member, posting = IndexMember, IndexPosting
+    posting = IndexPosting
     wanted = any_(literal(list(source_ids), ARRAY(Uuid())))
+    copied = _copied_members(workspace_id, index_id, wanted)
+    columns = ["passage_id", "source_id", "version_id", "ordinal", "sample", "tsv"]
     # One statement, so that members and postings are copied from one state.
-    copied = (
+    await session.execute(
+        insert(posting).from_select(
+            ["workspace_id", "index_id", *columns],
+            select(posting.workspace_id, literal(index_id), *(getattr(posting, name) for name in columns))
+            .join(
+                copied,
+                and_(
+                    copied.c.workspace_id == posting.workspace_id,
+                    copied.c.source_id == posting.source_id,
+                    copied.c.version_id == posting.version_id,
+                ),
+            )
+            .where(posting.workspace_id == workspace_id, posting.index_id == workspace_id, posting.source_id == wanted)
+            .order_by(posting.passage_id),
+        )
+    )
+
+
+def _copied_members(workspace_id: UUID, index_id: UUID, wanted: CollectionAggregate[Any]) -> CTE:
+    member = IndexMember
+    return (
         insert(member)
         .from_select(
             ["workspace_id", "index_id", "source_id", "version_id", "first_passage_id", "passage_count"],
@@ -188,23 +215,6 @@ async def copy_members(session: WriteSession, workspace_id: UUID, index_id: UUID
         )
         .returning(member.workspace_id, member.source_id, member.version_id)
         .cte("copied")
-    )
-    columns = ["passage_id", "source_id", "version_id", "ordinal", "sample", "tsv"]
-    await session.execute(
-        insert(posting).from_select(
-            ["workspace_id", "index_id", *columns],
-            select(posting.workspace_id, literal(index_id), *(getattr(posting, name) for name in columns))
-            .join(
-                copied,
-                and_(
-                    copied.c.workspace_id == posting.workspace_id,
-                    copied.c.source_id == posting.source_id,
-                    copied.c.version_id == posting.version_id,
-                ),
-            )
-            .where(posting.workspace_id == workspace_id, posting.index_id == workspace_id, posting.source_id == wanted)
-            .order_by(posting.passage_id),
-        )
     )
 
 

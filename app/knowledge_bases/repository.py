@@ -217,13 +217,10 @@ async def lock_knowledge_bases(session: WriteSession, workspace_id: UUID, base_i
 
 async def mark_stale_by_source(session: WriteSession, workspace_id: UUID, source_id: UUID) -> None:
     """A member has a newer indexed version: the indexes of all knowledge bases that should hold it are stale (R17)."""
-    bases = (
-        await session.scalars(
-            select(KnowledgeBaseSource.knowledge_base_id).where(
-                KnowledgeBaseSource.workspace_id == workspace_id, KnowledgeBaseSource.source_id == source_id
-            )
-        )
-    ).all()
+    holding = select(KnowledgeBaseSource.knowledge_base_id).where(
+        KnowledgeBaseSource.workspace_id == workspace_id, KnowledgeBaseSource.source_id == source_id
+    )
+    bases = (await session.scalars(holding)).all()
     await lock_knowledge_bases(session, workspace_id, bases)
     await mark_stale(session, workspace_id, bases)
 
