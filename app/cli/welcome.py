@@ -3,6 +3,7 @@
 import json
 import shlex
 import time
+from textwrap import shorten
 from typing import Any
 
 import click
@@ -17,7 +18,9 @@ READY_SECONDS = 60.0
 POLL_SECONDS = 0.1
 BASES = "{ knowledgeBases { nodes { id name } } }"
 RETRIEVE = """query ($knowledgeBaseId: ID, $query: String!) {
-  retrieve(knowledgeBaseId: $knowledgeBaseId, query: $query) { hits { source { title } ordinal rank snippet { text } } }
+  retrieve(knowledgeBaseId: $knowledgeBaseId, query: $query) {
+    hits { source { title } ordinal snippet { text highlights { start } } }
+  }
 }"""
 SHOWN_CHARACTERS = 100
 
@@ -77,9 +80,12 @@ def _first_retrieval(client: httpx2.Client, tokens: list[SampleToken]) -> list[s
 
 
 def _line(hit: dict[str, Any]) -> str:
-    text: str = hit["snippet"]["text"]
-    shown = text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS].rsplit(" ", 1)[0] + " …"
-    return f"{hit['source']['title']}, passage {hit['ordinal']}: {shown}"
+    """The source, and the words around the first one that matched; the passage's start where its title did."""
+    text, marks = hit["snippet"]["text"], hit["snippet"]["highlights"]
+    lead = marks[0]["start"] - SHOWN_CHARACTERS // 2 if marks else 0
+    start = text.find(" ", lead) + 1 if lead > 0 else 0
+    shown = shorten(text[start:], SHOWN_CHARACTERS, placeholder=" …")
+    return f"{hit['source']['title']}, passage {hit['ordinal']}: {'… ' if start else ''}{shown}"
 
 
 def _ask(client: httpx2.Client, token: str, query: str, variables: dict[str, Any]) -> dict[str, Any]:
