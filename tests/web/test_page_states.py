@@ -82,7 +82,7 @@ async def test_why_a_source_is_not_there(door: Doorman, world: World) -> None:
     await visit.label("Why isn’t it here?").fill("harbor")
     await visit.tab.get_by_role("button", name=f"Explain {RIGGING}").click()
     gates = visit.tab.get_by_role("list", name="Gates, in the order in which they are asked").get_by_role("listitem")
-    await expect(gates).to_have_count(11)
+    await expect(gates).to_have_count(12)
     await expect(gates.filter(has_text="Title or description matches: passed")).to_have_count(1)
     await expect(gates.filter(has_text="Within the limit: failed")).to_have_count(1)
     assert f"why={world.sources[RIGGING]}" in visit.tab.url
