@@ -25,8 +25,12 @@ ReadSession = NewType("ReadSession", AsyncSession)
 Record: TypeAlias = asyncpg.Record
 WriteSession = NewType("WriteSession", AsyncSession)
 
-# For plans only: no statement's meaning depends on a setting. Parameters differ too much for one plan to fit all.
+# For plans only: no statement's meaning depends on a setting. Parameters differ too much for one plan to fit all. What
+# is searched is mostly in memory, where a page costs a fifth of what PostgreSQL takes it for: it would rather read the
+# access rows of a whole workspace than look up those of 300 matches (measured: 4.2 ms in place of 1.5).
 PLANNER = {
+    "random_page_cost": "0.2",
+    "seq_page_cost": "0.2",
     "plan_cache_mode": "force_custom_plan",
     "jit": "off",
     "max_parallel_workers_per_gather": "0",
@@ -54,7 +58,7 @@ class HotStatement:
 class Database:
     """One PostgreSQL server's connections."""
 
-    def __init__(self, url: str, settings: Settings) -> None:
+    def __init__(self, url: str, settings: Settings, *, connect_seconds: float = CONNECT_SECONDS) -> None:
         self.url = driver_url(url)
         timeout = {"statement_timeout": str(settings.statement_timeout_ms)}
         self.engine: AsyncEngine = create_async_engine(
@@ -63,7 +67,7 @@ class Database:
             max_overflow=0,
             hide_parameters=True,  # texts and queries do not belong in logs
             pool_timeout=CONNECT_SECONDS,
-            connect_args={"server_settings": PLANNER | timeout, "timeout": CONNECT_SECONDS},
+            connect_args={"server_settings": PLANNER | timeout, "timeout": connect_seconds},
         )
         event.listen(self.engine.sync_engine, "checkout", _refuse_dead)
         self._reads = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)

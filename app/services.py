@@ -13,6 +13,7 @@ from app.knowledge_bases.service import KnowledgeBases
 from app.library.files import FileStore
 from app.library.service import Library
 from app.migrating import migrate
+from app.retrieval.service import Retrieval
 from app.settings import Settings
 
 
@@ -31,6 +32,7 @@ class Services:
     files: FileStore
     library: Library
     knowledge_bases: KnowledgeBases
+    retrieval: Retrieval
     authorizer: Authorizer
     worker: Worker
 
@@ -55,6 +57,7 @@ async def open_services(settings: Settings, authorizer: Authorizer | None = None
             files=files,
             library=Library(database, files),
             knowledge_bases=KnowledgeBases(database),
+            retrieval=Retrieval(database),
             authorizer=authorizer or _authorizer(settings, database, stack),
             worker=worker,
         )

@@ -37,7 +37,7 @@ class Context:
 
     def renew(self) -> None:
         """Forget what was loaded: after a write, so that its answer shows what it wrote."""
-        self.loaders = Loaders(self.services.database, self.services.authorizer, self.caller)
+        self.loaders = Loaders(self.services, self.caller)
 
 
 Info = StrawberryInfo[Context, None]

@@ -6,50 +6,80 @@ for every operation: what one caller may see is never kept for another.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import Any
 from uuid import UUID
 
 from strawberry.dataloader import DataLoader
 
-from app.access.authorizers import Authorizer
 from app.access.grants import Action, workspace_actions
 from app.access.subject import Subject
-from app.database import Database
 from app.knowledge_bases.facts import IndexState
 from app.knowledge_bases.repository import KnowledgeBaseDetails, find_knowledge_bases
 from app.library.reading import ReadPassage, Stretch, passages_by_id, passages_by_stretch
 from app.library.sources import SourceDetails, sources_by_id, visible_sources
 from app.library.versions import Version, find_versions, latest_versions
-from app.retrieval.repository import load_scopes
 from app.retrieval.request import RetrieveRequest
-from app.retrieval.service import Answer, retrieve
+from app.retrieval.scopes import load_scopes
+from app.retrieval.service import Answer
+from app.services import Services
 
 
 class Loaders:
-    """What one operation has loaded for one caller."""
+    """What one operation has loaded for one caller. A loader is made when it is first asked."""
 
-    def __init__(self, database: Database, authorizer: Authorizer, subject: Subject) -> None:
-        self._database = database
-        self._authorizer = authorizer
+    def __init__(self, services: Services, subject: Subject) -> None:
+        self._database = services.database
+        self._authorizer = services.authorizer
+        self._retrieval = services.retrieval
         self._subject = subject
         self._batches: set[asyncio.Task[Any]] = set()
-        self.answer_by_request: DataLoader[RetrieveRequest, Answer] = self._loader(self._answers)
         self._read_checked: dict[UUID, bool] = {}
-        self._read_checks_by_ids: DataLoader[tuple[UUID, ...], Mapping[UUID, bool]] = self._loader(self._read_checks)
-        self.source_by_id: DataLoader[UUID, SourceDetails | None] = self._loader(self._sources)
-        self.sources_by_ids: DataLoader[frozenset[UUID], Mapping[UUID, SourceDetails]] = self._loader(self._source_sets)
-        self.version_by_id: DataLoader[UUID, Version | None] = self._loader(self._versions)
-        self.latest_version_by_source: DataLoader[UUID, Version | None] = self._loader(self._latest_versions)
-        self.passage_by_id: DataLoader[UUID, ReadPassage | None] = self._loader(self._passages)
-        self.passages_by_stretch: DataLoader[Stretch, Sequence[ReadPassage]] = self._loader(self._stretches)
-        self.knowledge_base_by_id: DataLoader[UUID, KnowledgeBaseDetails | None] = self._loader(self._knowledge_bases)
-        self.index_by_knowledge_base: DataLoader[UUID, IndexState | None] = self._loader(self._indexes)
-        self.actions_by_subject: DataLoader[Subject, frozenset[Action]] = self._loader(self._actions)
+
+    @cached_property
+    def answer_by_request(self) -> DataLoader[RetrieveRequest, Answer]:
+        return self._loader(self._answers)
+
+    @cached_property
+    def _read_checks_by_ids(self) -> DataLoader[tuple[UUID, ...], Mapping[UUID, bool]]:
+        return self._loader(self._read_checks)
+
+    @cached_property
+    def source_by_id(self) -> DataLoader[UUID, SourceDetails | None]:
+        return self._loader(self._sources)
+
+    @cached_property
+    def version_by_id(self) -> DataLoader[UUID, Version | None]:
+        return self._loader(self._versions)
+
+    @cached_property
+    def latest_version_by_source(self) -> DataLoader[UUID, Version | None]:
+        return self._loader(self._latest_versions)
+
+    @cached_property
+    def passage_by_id(self) -> DataLoader[UUID, ReadPassage | None]:
+        return self._loader(self._passages)
+
+    @cached_property
+    def passages_by_stretch(self) -> DataLoader[Stretch, Sequence[ReadPassage]]:
+        return self._loader(self._stretches)
+
+    @cached_property
+    def knowledge_base_by_id(self) -> DataLoader[UUID, KnowledgeBaseDetails | None]:
+        return self._loader(self._knowledge_bases)
+
+    @cached_property
+    def index_by_knowledge_base(self) -> DataLoader[UUID, IndexState | None]:
+        return self._loader(self._indexes)
+
+    @cached_property
+    def actions_by_subject(self) -> DataLoader[Subject, frozenset[Action]]:
+        return self._loader(self._actions)
 
     async def _answers(self, requests: Sequence[RetrieveRequest]) -> Sequence[Answer | Exception]:
         """All `retrieve` fields of the operation: one authorizer call for all their hits (R12)."""
-        return await retrieve(self._database, self._subject, requests, self.read_checks)
+        return await self._retrieval.answers(self._subject, requests, self.read_checks)
 
     async def read_checks(self, source_ids: Sequence[UUID]) -> list[bool]:
         """Whether the caller may read each source now, in order. Each is asked once, with all others of the turn."""
@@ -66,11 +96,6 @@ class Loaders:
     async def _sources(self, ids: Sequence[UUID]) -> Sequence[SourceDetails | None]:
         found = await sources_by_id(self._database, self._subject, ids)
         return [found.get(id_) for id_ in ids]
-
-    async def _source_sets(self, sets: Sequence[frozenset[UUID]]) -> Sequence[Mapping[UUID, SourceDetails]]:
-        """For each set those of its sources that the caller may see, and maybe others. A set is one key, as above."""
-        found = await sources_by_id(self._database, self._subject, frozenset().union(*sets))
-        return [found] * len(sets)
 
     async def _versions(self, ids: Sequence[UUID]) -> Sequence[Version | None]:
         """A version is seen by who sees its source: that is asked again, for all of them at once."""

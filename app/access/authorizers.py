@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Protocol
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Uuid, and_, any_, bindparam, select
+from sqlalchemy import ARRAY, Uuid, any_, bindparam, select
 
-from app.access.admission import WORKSPACE_ID, holds_open_read, readable, source_grants
+from app.access.admission import WORKSPACE_ID, asked_open_read, readable
 from app.access.subject import Subject
 from app.database import Database, HotStatement
 from app.models import Source
@@ -26,17 +26,13 @@ class Authorizer(Protocol):
 
 def _readable_sources() -> HotStatement:
     ids = bindparam("ids", type_=ARRAY(Uuid()))
-    granted = source_grants(ids)
-    open_read = select(holds_open_read()).scalar_subquery()
     return HotStatement(
-        select(Source.id)
-        .outerjoin(granted, and_(granted.c.workspace_id == Source.workspace_id, granted.c.source_id == Source.id))
-        .where(
+        select(Source.id).where(
             Source.workspace_id == WORKSPACE_ID,
             Source.id == any_(ids),
             Source.lifecycle == "ACTIVE",
             Source.availability == "AVAILABLE",
-            readable(Source.private.expression, granted, open_read),
+            readable(Source.private.expression, Source.id.expression, asked_open_read()),
         )
     )
 

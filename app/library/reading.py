@@ -11,7 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Integer, Select, Uuid, and_, any_, bindparam, column, func, select
 
-from app.access.admission import WORKSPACE_ID, Admission, admitted, holds_open_read
+from app.access.admission import WORKSPACE_ID, Admission, admitted, asked_open_read
 from app.access.subject import Subject
 from app.database import Database, HotStatement, Record
 from app.models import Passage
@@ -80,7 +80,7 @@ def _by_stretch() -> Select[*tuple[Any, ...]]:
 
 
 def _admitted() -> Admission:
-    return admitted(select(holds_open_read()).scalar_subquery())
+    return admitted(Passage.source_id, asked_open_read())
 
 
 _BY_ID = HotStatement(_by_id())

@@ -1,7 +1,7 @@
 """What people do to the Library. Each is one transaction; who may is asked in it, hidden looks missing (R4)."""
 
 from collections.abc import AsyncIterable, Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -130,8 +130,7 @@ class Library:
             source = await managed_source(session, subject, source_id)
             if private is False:
                 _may_open(source)
-            changed = replace(
-                source,
+            changed = source._replace(
                 title=source.title if title is None else sources.check_title(title),
                 description=source.description if keep_description else sources.check_description(description),
                 private=source.private if private is None else private,

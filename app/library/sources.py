@@ -1,13 +1,11 @@
 """Sources: what is known of each, who may see it, and what a change of one writes."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import (
     ARRAY,
-    BindParameter,
     ColumnElement,
     Select,
     Uuid,
@@ -23,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import TSQUERY, insert
 
-from app.access.admission import SUBJECTS, WORKSPACE_ID, holds_open_read, readable, source_grants, visible
+from app.access.admission import SUBJECTS, WORKSPACE_ID, asked_open_read, readable, visible
 from app.access.subject import Subject
 from app.database import Database, HotStatement, ReadSession, WriteSession, announce_work
 from app.inputs import clean_text, trimmed_text
@@ -35,8 +33,7 @@ MAX_TITLE = 500
 MAX_DESCRIPTION = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class SourceDetails:
+class SourceDetails(NamedTuple):
     """What a caller who may see a source's details sees.
 
     `owned`: the caller, or one of its groups, is the owner. `readable`: it may read the content too (R2, R3).
@@ -65,12 +62,9 @@ def check_description(description: str | None) -> str | None:
     return trimmed_text("description", description, shortest=0, longest=MAX_DESCRIPTION) or None
 
 
-def _visible_sources(
-    *conditions: ColumnElement[bool], among: BindParameter[Any] | None = None
-) -> Select[*tuple[Any, ...]]:
+def _visible_sources(*conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
     """The sources of the workspace whose details the caller may see now (R4). A DELETING one is seen by nobody."""
-    granted = source_grants(among)
-    private, open_read = Source.private.expression, select(holds_open_read()).scalar_subquery()
+    private, id_, open_read = Source.private.expression, Source.id.expression, asked_open_read()
     return (
         select(
             Source.id,
@@ -81,13 +75,12 @@ def _visible_sources(
             Source.lifecycle,
             Source.availability,
             (Source.owner == any_(SUBJECTS)).label("owned"),
-            func.coalesce(readable(private, granted, open_read), False).label("readable"),
+            func.coalesce(readable(private, id_, open_read), False).label("readable"),
         )
-        .outerjoin(granted, and_(granted.c.workspace_id == Source.workspace_id, granted.c.source_id == Source.id))
         .where(
             Source.workspace_id == WORKSPACE_ID,
             Source.lifecycle == "ACTIVE",
-            visible(private, granted, open_read),
+            visible(private, id_, open_read),
             *conditions,
         )
         .order_by(Source.id)
@@ -110,7 +103,7 @@ async def visible_sources(
 
 
 _IDS = bindparam("ids", type_=ARRAY(Uuid()))
-_BY_ID = HotStatement(_visible_sources(Source.id == any_(_IDS), among=_IDS))
+_BY_ID = HotStatement(_visible_sources(Source.id == any_(_IDS)))
 
 
 async def sources_by_id(database: Database, subject: Subject, ids: Collection[UUID]) -> dict[UUID, SourceDetails]:

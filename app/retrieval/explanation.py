@@ -26,8 +26,9 @@ from app.retrieval.gate_sentences import (
     refused_by_authorizer,
 )
 from app.retrieval.gates import MAX_PLACE, Facts, Gate, Lacking, NearestPassage, Outcome, Standing, Step, in_order
-from app.retrieval.repository import Hit, Scopes, load_scopes, search_index
+from app.retrieval.repository import Hit, ScopeChanged, search_index
 from app.retrieval.request import MAX_LIMIT, MatchMode, RetrieveRequest
+from app.retrieval.scopes import Scope, Scopes, load_scopes
 from app.retrieval.service import Answer, ReadCheck
 
 # How often at most a term is held against a passage to say which are lacking: about a quarter of a second.
@@ -70,6 +71,13 @@ async def explain(asked: Asked) -> Explanation:
 
     (R4); and what a retrieval raises when the authorizer cannot decide. An index that is not ready is an answer.
     """
+    try:
+        return await _explain(asked)
+    except ScopeChanged:
+        return await _explain(asked)
+
+
+async def _explain(asked: Asked) -> Explanation:
     base_id = asked.request.knowledge_base_id
     scopes = await load_scopes(asked.database, asked.subject, [] if base_id is None else [base_id])
     if base_id is not None and base_id not in scopes.indexes:
@@ -83,7 +91,7 @@ async def explain(asked: Asked) -> Explanation:
         gates[-1] = refused_by_authorizer()
     if gates[-1].outcome is Outcome.FAILED:
         return Explanation(False, None, None, None, f"Not found. {gates[-1].sentence}", in_order(gates))
-    return await _explain_search(asked, scopes, _index_id(asked, index), facts, gates)
+    return await _explain_search(asked, Scope(scopes.open_read, index), facts, gates)
 
 
 def _index_id(asked: Asked, index: IndexState | None) -> UUID | None:
@@ -115,21 +123,18 @@ async def _allowed(asked: Asked, source_ids: Sequence[UUID]) -> set[UUID]:
     return {source_id for source_id, may in zip(source_ids, answers, strict=True) if may is True}
 
 
-async def _explain_search(
-    asked: Asked, scopes: Scopes, index_id: UUID | None, facts: Facts, gates: list[Gate]
-) -> Explanation:
+async def _explain_search(asked: Asked, scope: Scope, facts: Facts, gates: list[Gate]) -> Explanation:
     """The source is admitted: what is left is whether it matches, and whether there is a place for it."""
-    assert index_id is not None
     request = asked.request
     query = parse(request.query)
     answer = await asked.retrieve(request)
     standing = _standing(asked.source_id, answer.hits)
     found = standing is not None
     if standing is None:
-        standing = await _search_further(asked, scopes, index_id, query)
+        standing = await _search_further(asked, scope, query)
     lacking = None
     if query.terms and (standing is None or standing.step is not Step.CONTENT):
-        lacking = await _lacking(asked, index_id, query, facts.passage_count or 0)
+        lacking = await _lacking(asked, _index_id(asked, scope.index), query, facts.passage_count or 0)
     any_word = request.match is MatchMode.ANY_WORD and len(query.terms) > 1
     matches = match_gates(query, facts, standing, lacking, any_word=any_word)
     gates += matches
@@ -162,15 +167,14 @@ def _step(hit: Hit) -> Step:
     return Step.TITLE if hit.by_title else Step.CONTENT
 
 
-async def _search_further(asked: Asked, scopes: Scopes, index_id: UUID, query: Query) -> Standing | None:
+async def _search_further(asked: Asked, scope: Scope, query: Query) -> Standing | None:
     """The source is not among the hits: whether it matches at all, and where it would stand."""
 
     async def search(limit: int, source_ids: frozenset[UUID] | None) -> list[Hit]:
         return await search_index(
             asked.database,
             asked.subject,
-            index_id=index_id,
-            open_read=scopes.open_read,
+            scope,
             query=query,
             limit=limit,
             source_ids=source_ids,
@@ -213,7 +217,7 @@ _BY = {
 }
 
 
-async def _lacking(asked: Asked, index_id: UUID, query: Query, passage_count: int) -> Lacking:
+async def _lacking(asked: Asked, index_id: UUID | None, query: Query, passage_count: int) -> Lacking:
     """Which words the source lacks; of a very long question about a very long text, which of the first words."""
     terms = query.terms[: max(MAX_COMPARISONS // max(passage_count, 1), 1)]
     rows = await asked.database.fetch(

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import TSQUERY
 
-from app.access.admission import OPEN_READ, WORKSPACE_ID, admitted, source_grants, visible
+from app.access.admission import OPEN_READ, WORKSPACE_ID, admitted, visible
 from app.models import IndexMember, IndexPosting, KnowledgeBaseSource, Source, SourceVersion
 from app.retrieval.statements import INDEX_ID
 
@@ -42,12 +42,9 @@ def source_facts() -> Select[*tuple[Any, ...]]:
     newest_number, newest_status, newest_reason.
     """
     source, member, searched = Source, IndexMember, SourceVersion
-    granted, gates, newest = source_grants(), _gates(), _newest()
+    gates, newest = _gates(), _newest()
     rows = (
         source.__table__.outerjoin(
-            granted, and_(granted.c.workspace_id == source.workspace_id, granted.c.source_id == source.id)
-        )
-        .outerjoin(
             member,
             and_(
                 member.workspace_id == source.workspace_id,
@@ -61,7 +58,7 @@ def source_facts() -> Select[*tuple[Any, ...]]:
     )
     return (
         select(
-            func.coalesce(visible(source.private.expression, granted, OPEN_READ), False).label("visible"),
+            func.coalesce(visible(source.private.expression, source.id.expression, OPEN_READ), False).label("visible"),
             source.private,
             source.title_key,
             _held().label("held"),
@@ -79,7 +76,7 @@ def source_facts() -> Select[*tuple[Any, ...]]:
 def _gates() -> FromClause:
     """Admission's own conditions, for the version at which the index holds the source."""
     member = IndexMember
-    admission = admitted()
+    admission = admitted(member.source_id, OPEN_READ)
     conditions = [func.coalesce(condition, False).label(name) for name, condition in admission.gates.items()]
     return (
         select(*conditions)

@@ -1,34 +1,39 @@
 """Runs the searches. Plain rows out; who asks and what is admitted go in as parameters."""
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection
+from functools import cache
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from app.access.subject import Subject
 from app.database import Database, HotStatement, Record
-from app.knowledge_bases.facts import IndexState, index_state
+from app.errors import Unavailable
+from app.library.sources import SourceDetails
 from app.query import Query
 from app.retrieval import any_word as third_step
 from app.retrieval.request import MatchMode
-from app.retrieval.statements import ANY_WORD, TITLE, scopes, search
+from app.retrieval.scopes import Scope
+from app.retrieval.statements import ANY_WORD, INDEX_COLUMNS, TITLE, Form, search
 
-_SCOPES = HotStatement(scopes())
-_SEARCH = {words: HotStatement(search(words)) for words in (True, False)}
-_SEARCH_ANY = {open_read: HotStatement(search(True, any_word=True, open_read=open_read)) for open_read in (True, False)}
-
-
-@dataclass(frozen=True, slots=True)
-class Scopes:
-    """What one statement says of a caller and the knowledge bases it named. A base without an index maps to None."""
-
-    open_read: bool
-    indexes: dict[UUID, IndexState | None]
+# Where the columns of a row stand: `as_assumed`, then those of a hit, then those of its source.
+_STEP = 1
+_SOURCE_ID = 3
+_TEXT_HASH = 8
+_SOURCE = _TEXT_HASH + 1
+_NO_INDEX: dict[str, object] = dict.fromkeys(INDEX_COLUMNS)
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A passage that was found. What found it is for our own use: no answer says which search did (R9)."""
+class ScopeChanged(Unavailable):
+    """What the search was told of the caller or the index no longer holds. Nothing of it may be served."""
 
+
+class Hit(NamedTuple):
+    """A passage that was found. What found it is for our own use: no answer says which search did (R9).
+
+    `source` is there if it was asked for.
+    """
+
+    step: int
     passage_id: UUID
     source_id: UUID
     version_id: UUID
@@ -36,64 +41,71 @@ class Hit:
     rank: float
     text: str
     text_hash: str
-    by_title: bool
-    by_any_word: bool
+    source: SourceDetails | None
+
+    @property
+    def by_title(self) -> bool:
+        return self.step == TITLE
+
+    @property
+    def by_any_word(self) -> bool:
+        return self.step == ANY_WORD
 
 
-async def load_scopes(database: Database, subject: Subject, knowledge_base_ids: Iterable[UUID]) -> Scopes:
-    """One statement for all of them. A knowledge base that the workspace does not have is missing from `indexes`."""
-    rows = await database.fetch(
-        _SCOPES,
-        workspace_id=subject.workspace_id,
-        subjects=subject.names,
-        knowledge_base_ids=list(knowledge_base_ids),
-    )
-    found = {row["knowledge_base_id"]: index_state(row) for row in rows if row["knowledge_base_id"] is not None}
-    return Scopes(open_read=rows[0]["open_read"], indexes=found)
+@cache
+def statement(form: Form) -> HotStatement:
+    """The search in this form, compiled once."""
+    return HotStatement(search(form))
 
 
 async def search_index(
     database: Database,
     subject: Subject,
+    scope: Scope,
     *,
-    index_id: UUID,
-    open_read: bool,
     query: Query,
     limit: int,
     source_ids: Collection[UUID] | None,
     denied: Collection[UUID] = (),
     match: MatchMode = MatchMode.ALL_WORDS,
+    sources: bool = False,
 ) -> list[Hit]:
     """The admitted hits, content first, then titles, then any word (R28), at most `limit`: one statement, one state.
 
-    A question of one term has nothing more to find in a third step.
+    A question of one term has nothing more to find in a third step. Raises ScopeChanged when `scope` is no longer so.
     """
     any_word = match is MatchMode.ANY_WORD and len(query.terms) > 1
     rows = await database.fetch(
-        _SEARCH_ANY[open_read] if any_word else _SEARCH[bool(query.terms)],
+        statement(Form(bool(query.terms), scope.open_read, any_word, sources)),
         workspace_id=subject.workspace_id,
         subjects=subject.names,
-        index_id=index_id,
-        open_read=open_read,
         all_words=query.all_words,
         title_key=query.title_key,
         limit=limit,
         source_ids=None if source_ids is None else list(source_ids),
         denied=list(denied),
+        **told(subject, scope),
         **(third_step.parameters(query) if any_word else {}),
     )
-    return [_hit(row) for row in rows]
+    if not rows[0][0]:
+        raise ScopeChanged("The index changed while it was searched.")
+    return [] if rows[0][_STEP] is None else [_hit(row, sources) for row in rows]
 
 
-def _hit(row: Record) -> Hit:
-    return Hit(
-        passage_id=row["passage_id"],
-        source_id=row["source_id"],
-        version_id=row["version_id"],
-        ordinal=row["ordinal"],
-        rank=row["rank"],
-        text=row["text"],
-        text_hash=row["text_hash"],
-        by_title=row["step"] == TITLE,
-        by_any_word=row["step"] == ANY_WORD,
-    )
+def told(subject: Subject, scope: Scope) -> dict[str, object]:
+    """What a search is told of the index, which it compares with what it sees."""
+    index = scope.index
+    if index is None:
+        return {"knowledge_base_id": None, "index_id": subject.workspace_id, **_NO_INDEX}
+    columns = {name: getattr(index, name) for name in INDEX_COLUMNS}
+    return {"knowledge_base_id": index.knowledge_base_id, "index_id": index.id, **columns}
+
+
+def _hit(row: Record, sources: bool) -> Hit:
+    values = tuple(row)
+    return Hit._make((*values[_STEP:_SOURCE], _source(values) if sources else None))
+
+
+def _source(values: tuple[Any, ...]) -> SourceDetails:
+    """Whoever may read a source's passages sees its details (R4)."""
+    return SourceDetails._make((values[_SOURCE_ID], *values[_SOURCE:], True))

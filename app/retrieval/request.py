@@ -23,13 +23,17 @@ class MatchMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RetrieveRequest:
-    """`knowledge_base_id` None searches the workspace; `source_ids` None sends no list, an empty one admits nothing."""
+    """`knowledge_base_id` None searches the workspace; `source_ids` None sends no list, an empty one admits nothing.
+
+    `sources`: each hit brings its source's details.
+    """
 
     knowledge_base_id: UUID | None
     query: str
     limit: int
     source_ids: frozenset[UUID] | None
     match: MatchMode = MatchMode.ALL_WORDS
+    sources: bool = False
 
 
 def retrieve_request(
@@ -39,6 +43,7 @@ def retrieve_request(
     limit: int = DEFAULT_LIMIT,
     source_ids: Sequence[str] | None = None,
     match: MatchMode = MatchMode.ALL_WORDS,
+    sources: bool = False,
 ) -> RetrieveRequest:
     """Check what came in. Raises InvalidInput, naming the argument; nothing is cut or guessed."""
     if not 1 <= limit <= MAX_LIMIT:
@@ -49,6 +54,7 @@ def retrieve_request(
         limit=limit,
         source_ids=None if source_ids is None else _source_ids(source_ids),
         match=match,
+        sources=sources,
     )
 
 

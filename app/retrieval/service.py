@@ -10,8 +10,9 @@ from app.errors import AppError, AuthorizationUnavailable, IndexNotReady, NotFou
 from app.knowledge_bases.facts import IndexState
 from app.knowledge_bases.lifecycle import State, remedy, shown_state
 from app.query import Query, parse
-from app.retrieval.repository import Hit, Scopes, load_scopes, search_index
+from app.retrieval.repository import Hit, ScopeChanged, search_index
 from app.retrieval.request import RetrieveRequest
+from app.retrieval.scopes import RememberedScopes, Scope, Scopes, load_scopes
 
 # Whether each source may be served now, in order (SPEC R12): a DataLoader's load_many, or an authorizer's check.
 ReadCheck = Callable[[Sequence[UUID]], Awaitable[Sequence[bool]]]
@@ -22,6 +23,8 @@ ReadCheck = Callable[[Sequence[UUID]], Awaitable[Sequence[bool]]]
 # round leaves free stays free (docs/access.md).
 REFILL_FACTORS = (2, 4, 8)
 REFILL_PLACES = 25
+# How often a search is run whose caller's rights or index changed under it. They change seldom, and not again at once.
+SEARCH_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,8 @@ class _Pending:
 
     request: RetrieveRequest
     query: Query
-    index_id: UUID
-    index: IndexState | None
     wanted: int
+    scope: Scope | None = None
     found: Sequence[Hit] = ()
     hits: Sequence[Hit] = ()
     settled: bool = False
@@ -49,7 +51,7 @@ class _Pending:
 
     @property
     def outcome(self) -> Answer | AppError:
-        return self.failure or Answer(self.hits, self.query, self.index)
+        return self.failure or Answer(self.hits, self.query, None if self.scope is None else self.scope.index)
 
     def widen(self, factor: int) -> None:
         """Want what was allowed so far, which is found again, and `factor` new candidates for each free place."""
@@ -68,53 +70,104 @@ class _Pending:
         refused = any(hit.source_id in denied for hit in self.found)
         self.settled = full and not (refused and any(hit.by_any_word for hit in self.hits))
 
-    def fail(self, error: AppError) -> None:
-        """Undecided: no hit is served. A request that found nothing has nothing to decide (R12)."""
-        self.hits = ()
+    def undecided(self, error: AppError) -> None:
+        """No hit is served. A request that found nothing has nothing to decide (R12)."""
+        if self.found:
+            self.fail(error)
         self.settled = True
-        self.failure = error if self.found else None
+
+    def fail(self, error: AppError) -> None:
+        self.found = self.hits = ()
+        self.settled = True
+        self.failure = error
 
 
-async def retrieve(
-    database: Database, subject: Subject, requests: Sequence[RetrieveRequest], read_check: ReadCheck
-) -> list[Answer | AppError]:
-    """One answer or error for each request, in order: a refused knowledge base fails its own request alone, an
-    authorizer that cannot decide those that have hits. The database's errors are raised: they concern all.
-    """
-    bases = {request.knowledge_base_id for request in requests if request.knowledge_base_id is not None}
-    scopes = await load_scopes(database, subject, bases)
-    outcomes = [_scoped(subject, request, scopes) for request in requests]
-    pending = [outcome for outcome in outcomes if isinstance(outcome, _Pending)]
-    await _find_and_check(database, subject, scopes.open_read, pending, read_check)
-    return [outcome.outcome if isinstance(outcome, _Pending) else outcome for outcome in outcomes]
+class Retrieval:
+    """Answers questions. It lives as long as the process, and remembers where they were searched."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._remembered = RememberedScopes()
+
+    async def answers(
+        self, subject: Subject, requests: Sequence[RetrieveRequest], read_check: ReadCheck
+    ) -> list[Answer | AppError]:
+        """One answer or error for each request, in order: a refused knowledge base fails its own request alone, an
+        authorizer that cannot decide those that have hits. The database's errors are raised: they concern all.
+        """
+        pending = [_Pending(request, parse(request.query), request.limit) for request in requests]
+        for p in pending:
+            p.scope = self._remembered.find(subject, p.request.knowledge_base_id)
+        await self._load_scopes(subject, [p for p in pending if p.scope is None])
+        await self._find_and_check(subject, pending, read_check)
+        return [p.outcome for p in pending]
+
+    async def _load_scopes(self, subject: Subject, pending: Sequence[_Pending]) -> None:
+        """Where each is to be searched, or why it cannot be (R5, R6): one statement for all of them."""
+        if not pending:
+            return
+        bases = {p.request.knowledge_base_id for p in pending if p.request.knowledge_base_id is not None}
+        scopes = await load_scopes(self._database, subject, bases)
+        for p in pending:
+            try:
+                p.scope = _scope(scopes, p.request.knowledge_base_id)
+            except AppError as error:
+                p.fail(error)
+
+    async def _find_and_check(self, subject: Subject, pending: Sequence[_Pending], read_check: ReadCheck) -> None:
+        """Search, then ask for all hits of all requests at once; where a refusal freed places, search again."""
+        denied: set[UUID] = set()
+        for factor in (None, *REFILL_FACTORS):
+            unsettled = [p for p in pending if not p.settled]
+            for p in unsettled:
+                if factor is not None:
+                    p.widen(factor)
+                await self._search(subject, p, denied)
+            await _check(unsettled, denied, read_check)
+
+    async def _search(self, subject: Subject, p: _Pending, denied: set[UUID]) -> None:
+        """Search where it was searched last; if that is not so any more, where it is to be searched now."""
+        base_id = p.request.knowledge_base_id
+        for _ in range(SEARCH_ATTEMPTS):
+            if p.scope is None:
+                return  # refused
+            try:
+                p.found = await self._found(subject, p.scope, p, denied)
+            except ScopeChanged as error:
+                changed = error
+                self._remembered.forget(subject, base_id)
+                p.scope = None
+                await self._load_scopes(subject, [p])
+            else:
+                self._remembered.keep(subject, base_id, p.scope)
+                return
+        p.fail(changed)
+
+    async def _found(self, subject: Subject, scope: Scope, p: _Pending, denied: set[UUID]) -> list[Hit]:
+        return await search_index(
+            self._database,
+            subject,
+            scope,
+            query=p.query,
+            limit=p.wanted,
+            source_ids=p.request.source_ids,
+            denied=denied,
+            match=p.request.match,
+            sources=p.request.sources,
+        )
 
 
-def _scoped(subject: Subject, request: RetrieveRequest, scopes: Scopes) -> _Pending | AppError:
-    """The index to search, or why there is none to search (R5, R6)."""
-    query = parse(request.query)
-    if request.knowledge_base_id is None:
-        return _Pending(request, query, subject.workspace_id, None, request.limit)
-    if request.knowledge_base_id not in scopes.indexes:
-        return NotFound("knowledge base")
-    index = scopes.indexes[request.knowledge_base_id]
+def _scope(scopes: Scopes, base_id: UUID | None) -> Scope:
+    """Raises NotFound and IndexNotReady."""
+    if base_id is None:
+        return Scope(scopes.open_read, None)
+    if base_id not in scopes.indexes:
+        raise NotFound("knowledge base")
+    index = scopes.indexes[base_id]
     state = None if index is None else shown_state(index.state, index.work)
     if index is None or state != State.READY:
-        return IndexNotReady(state, remedy(state) or "")
-    return _Pending(request, query, index.id, index, request.limit)
-
-
-async def _find_and_check(
-    database: Database, subject: Subject, open_read: bool, pending: Sequence[_Pending], read_check: ReadCheck
-) -> None:
-    """Search, then ask for all hits of all requests at once; where a refusal freed places, search again."""
-    denied: set[UUID] = set()
-    for factor in (None, *REFILL_FACTORS):
-        unsettled = [p for p in pending if not p.settled]
-        for p in unsettled:
-            if factor is not None:
-                p.widen(factor)
-            p.found = await _search(database, subject, open_read, p, denied)
-        await _check(unsettled, denied, read_check)
+        raise IndexNotReady(state, remedy(state) or "")
+    return Scope(scopes.open_read, index)
 
 
 async def _check(unsettled: Sequence[_Pending], denied: set[UUID], read_check: ReadCheck) -> None:
@@ -124,22 +177,8 @@ async def _check(unsettled: Sequence[_Pending], denied: set[UUID], read_check: R
         allowed = await read_check(sources) if sources else []
     except AuthorizationUnavailable as error:
         for p in unsettled:
-            p.fail(error)
+            p.undecided(error)
         return
     denied.update(source for source, may in zip(sources, allowed, strict=True) if may is not True)
     for p in unsettled:
         p.serve(denied)
-
-
-async def _search(database: Database, subject: Subject, open_read: bool, p: _Pending, denied: set[UUID]) -> list[Hit]:
-    return await search_index(
-        database,
-        subject,
-        index_id=p.index_id,
-        open_read=open_read,
-        query=p.query,
-        limit=p.wanted,
-        source_ids=p.request.source_ids,
-        denied=denied,
-        match=p.request.match,
-    )

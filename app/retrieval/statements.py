@@ -4,6 +4,7 @@ All steps of a search stand in one statement, so that they see one state of the 
 the hits that are left after the limit (carrying them through the ranking costs up to 2.8 times).
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
@@ -14,6 +15,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     Select,
+    Subquery,
     Text,
     Uuid,
     and_,
@@ -23,21 +25,28 @@ from sqlalchemy import (
     cast,
     func,
     literal,
+    literal_column,
     or_,
     select,
+    true,
     union_all,
 )
 from sqlalchemy.dialects.postgresql import TSQUERY
 
-from app.access.admission import WORKSPACE_ID, admitted, holds_open_read
+from app.access.admission import SUBJECTS, WORKSPACE_ID, OpenRead, admitted, holds_open_read
 from app.models import IndexMember, IndexPosting, KnowledgeBase, Passage, SearchIndex, Source
 from app.retrieval.any_word import any_word_search
+from app.retrieval.bm25 import materialized
 
 INDEX_ID = bindparam("index_id", type_=Uuid())
+KNOWLEDGE_BASE_ID = bindparam("knowledge_base_id", type_=Uuid())
 LIMIT = bindparam("limit", type_=Integer())
 TITLE_KEY = bindparam("title_key", type_=LargeBinary())
 ALL_WORDS = cast(bindparam("all_words", type_=Text()), TSQUERY)
 
+# What an answer shows of an index, and what a hit shows of its source (SourceDetails).
+INDEX_COLUMNS = ("state", "generation", "work", "done", "total", "built_at")
+SOURCE_COLUMNS = ("title", "description", "private", "owner", "lifecycle", "availability")
 # The steps of a search, in the order of their hits.
 CONTENT, TITLE, ANY_WORD = range(3)
 
@@ -45,6 +54,24 @@ CONTENT, TITLE, ANY_WORD = range(3)
 # docs/relevance.md. A function of the passage and the query alone, so it tells nothing of what the caller can't read.
 LENGTH_NORMALISATION = 1
 FIRST_PASSAGE_FACTOR = 2.0
+
+# What is looked up for each of a few rows, once they are known: PostgreSQL does not try to begin with it, which would
+# take longer to plan than the look-ups take.
+_FENCE: ColumnElement[int] = literal_column("0")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a search is written, for what is known of the question and of who asks.
+
+    `words` False: there is nothing searchable in it, only an equal title can match (R13). `any_word`: the third step
+    (R28), which needs words. `open_read`: see admission. `sources`: each hit brings its source's details.
+    """
+
+    words: bool
+    open_read: bool
+    any_word: bool = False
+    sources: bool = False
 
 
 def scopes() -> Select[*tuple[Any, ...]]:
@@ -59,12 +86,7 @@ def scopes() -> Select[*tuple[Any, ...]]:
         caller.c.open_read,
         base.id.label("knowledge_base_id"),
         index.id.label("index_id"),
-        index.state,
-        index.generation,
-        index.work,
-        index.done,
-        index.total,
-        index.built_at,
+        *(getattr(index, name) for name in INDEX_COLUMNS),
     ).select_from(
         caller.outerjoin(base, and_(base.workspace_id == caller.c.workspace_id, base.id == any_(wanted))).outerjoin(
             index, and_(index.workspace_id == base.workspace_id, index.id == base.current_index_id)
@@ -72,10 +94,35 @@ def scopes() -> Select[*tuple[Any, ...]]:
     )
 
 
-def content_search(all_words: ColumnElement[Any] = ALL_WORDS) -> Select[*tuple[Any, ...]]:
+def _as_assumed(open_read: bool) -> ColumnElement[bool]:
+    """Whether what the search was told still holds: the caller's open_read, and the knowledge base's index as it was.
+
+    The search of a workspace has no knowledge base, and only the first can change.
+    """
+    base, index = KnowledgeBase, SearchIndex
+    told = [index.id == INDEX_ID]
+    for name in INDEX_COLUMNS:
+        column = getattr(index, name)
+        told.append(column.is_not_distinct_from(bindparam(name, type_=column.type)))
+    unchanged = (
+        select(and_(*told))
+        .select_from(
+            base.__table__.join(
+                index.__table__, and_(index.workspace_id == base.workspace_id, index.id == base.current_index_id)
+            )
+        )
+        .where(base.workspace_id == WORKSPACE_ID, base.id == KNOWLEDGE_BASE_ID)
+        .scalar_subquery()
+    )
+    same_index = or_(KNOWLEDGE_BASE_ID.is_(None), func.coalesce(unchanged, False))
+    caller = holds_open_read()
+    return and_(caller if open_read else ~caller, same_index)
+
+
+def content_search(open_read: OpenRead, all_words: ColumnElement[Any] = ALL_WORDS) -> Select[*tuple[Any, ...]]:
     """R8: the passages of the index that hold every term, best first, admitted before they are ranked and limited."""
     posting = IndexPosting
-    admission = admitted()
+    admission = admitted(posting.source_id, open_read)
     rank = cast(func.ts_rank(posting.tsv, all_words, LENGTH_NORMALISATION), Float(53))
     weight = case((posting.ordinal == 0, FIRST_PASSAGE_FACTOR), else_=1.0)
     return (
@@ -86,7 +133,7 @@ def content_search(all_words: ColumnElement[Any] = ALL_WORDS) -> Select[*tuple[A
             posting.ordinal,
             (rank * weight).label("rank"),
         )
-        .select_from(admission.joined(posting.__table__, posting.version_id, posting.source_id))
+        .select_from(admission.joined(posting.__table__, posting.version_id))
         .where(
             posting.workspace_id == WORKSPACE_ID,
             posting.index_id == INDEX_ID,
@@ -98,14 +145,14 @@ def content_search(all_words: ColumnElement[Any] = ALL_WORDS) -> Select[*tuple[A
     )
 
 
-def title_search(words: bool, content: CTE | None) -> Select[*tuple[Any, ...]]:
+def title_search(words: bool, open_read: OpenRead, content: CTE | None) -> Select[*tuple[Any, ...]]:
     """R9, R10: the sources whose title and description hold every term, and those whose title is the question.
 
     The question as a whole title ranks above all else: other ranks are below 1, an equal title adds 1. Each is served
     as the first passage of its member version. Only for the places that `content` leaves free, and no source twice.
     """
     source, member = Source, IndexMember
-    admission = admitted()
+    admission = admitted(source.id, open_read)
     same_title = source.title_key == TITLE_KEY
     rank: ColumnElement[float] = case((same_title, 1.0), else_=0.0)
     matches = same_title
@@ -140,29 +187,48 @@ def title_search(words: bool, content: CTE | None) -> Select[*tuple[Any, ...]]:
     return found.where(source.id.not_in(listed)).limit(places_left)
 
 
-def search(words: bool, *, any_word: bool = False, open_read: bool = False) -> Select[*tuple[Any, ...]]:
+def search(form: Form) -> Select[*tuple[Any, ...]]:
     """The hits of one question: content first, then titles, then any word, with their texts, in their order.
 
-    `words` is False for a question with nothing searchable: then only an equal title can match (R13). With `any_word`
-    (R28), which needs words, the statement must fit the caller: `open_read` chooses its form.
+    At least one row: `as_assumed` is whether the caller and the index are what the statement was told, in the same
+    state of the data that it searched. Where they are not there is no hit. Without a hit `step` is NULL.
     """
-    content = content_search().cte("content").prefix_with("MATERIALIZED") if words else None
-    titles = title_search(words, content).cte("titles").prefix_with("MATERIALIZED")
+    content = materialized(content_search(form.open_read), "content") if form.words else None
+    titles = materialized(title_search(form.words, form.open_read, content), "titles")
     steps = [select(literal(TITLE).label("step"), *titles.c)]
     if content is not None:
         steps.insert(0, select(literal(CONTENT).label("step"), *content.c))
-    if content is not None and any_word:
+    if content is not None and form.any_word:
         left = LIMIT - sum(
             (select(func.count()).select_from(step).scalar_subquery() for step in (content, titles)), literal(0)
         )
-        found = any_word_search(INDEX_ID, (content, titles), left, open_read=open_read).cte("any_word")
+        found = any_word_search(INDEX_ID, (content, titles), left, open_read=form.open_read).cte("any_word")
         steps.append(select(literal(ANY_WORD).label("step"), *found.c))
-    hits = union_all(*steps).subquery("hits")
-    passage = Passage
+    hits = _shown(union_all(*steps).subquery("found"), sources=form.sources)
+    scope = select(_as_assumed(form.open_read).label("as_assumed")).offset(_FENCE).subquery("scope")
     return (
-        select(*hits.c, passage.text, passage.text_hash)
-        .select_from(
-            hits.join(passage.__table__, and_(passage.workspace_id == WORKSPACE_ID, passage.id == hits.c.passage_id))
-        )
+        select(scope.c.as_assumed, *hits.c)
+        .select_from(scope.outerjoin(hits, scope.c.as_assumed))
         .order_by(hits.c.step, hits.c.rank.desc(), hits.c.source_id, hits.c.ordinal)
     )
+
+
+def _shown(found: Subquery, *, sources: bool) -> Subquery:
+    """What was found, with its texts, and with the details of its sources: whoever may read one sees these (R4)."""
+    passage, source = Passage, Source
+    text = (
+        select(passage.text, passage.text_hash)
+        .where(passage.workspace_id == WORKSPACE_ID, passage.id == found.c.passage_id)
+        .offset(_FENCE)
+        .lateral("passage")
+    )
+    rows, columns = found.join(text, true()), [*found.c, *text.c]
+    if sources:
+        details = (
+            select(*(getattr(source, name) for name in SOURCE_COLUMNS), (source.owner == any_(SUBJECTS)).label("owned"))
+            .where(source.workspace_id == WORKSPACE_ID, source.id == found.c.source_id)
+            .offset(_FENCE)
+            .lateral("source")
+        )
+        rows, columns = rows.join(details, true()), [*columns, *details.c]
+    return select(*columns).select_from(rows).offset(_FENCE).subquery("hits")

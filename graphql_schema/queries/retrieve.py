@@ -8,11 +8,9 @@ from graphql import FieldNode, FragmentDefinitionNode, FragmentSpreadNode, Inlin
 
 from app.retrieval.request import DEFAULT_LIMIT, MAX_LIMIT, MAX_QUERY_CHARACTERS, MAX_SOURCE_IDS, retrieve_request
 from app.retrieval.request import MatchMode as Match
-from app.retrieval.service import Answer
 from graphql_schema.context import Info
 from graphql_schema.types.enums import MatchMode
-from graphql_schema.types.library import SourceType
-from graphql_schema.types.retrieval import RetrievalType, Sources
+from graphql_schema.types.retrieval import RetrievalType
 
 KnowledgeBaseId = Annotated[
     strawberry.ID | None,
@@ -65,16 +63,9 @@ class RetrieveQueries:
             limit=limit,
             source_ids=None if source_ids is strawberry.UNSET else source_ids,
             match=Match(match.value),
+            sources=_asks_for_sources(info),
         )
-        answer = await info.context.loaders.answer_by_request.load(request)
-        return RetrievalType.wrap(answer, await _sources(info, answer) if _asks_for_sources(info) else {})
-
-
-async def _sources(info: Info, answer: Answer) -> Sources:
-    """The sources of all hits at once: a loader called for each of 50 hits costs more than all the rest of them."""
-    ids = frozenset(hit.source_id for hit in answer.hits)
-    found = await info.context.loaders.sources_by_ids.load(ids) if ids else {}
-    return {id_: SourceType.wrap(found[id_]) for id_ in ids & found.keys()}
+        return RetrievalType.wrap(await info.context.loaders.answer_by_request.load(request))
 
 
 def _asks_for_sources(info: Info) -> bool:

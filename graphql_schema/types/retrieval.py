@@ -1,12 +1,9 @@
 """The answer of a retrieval: plain rows, and what is drawn from them only if it is asked for."""
 
-from collections.abc import Mapping
 from functools import cached_property
-from uuid import UUID
 
 import strawberry
 
-from app.errors import NotFound
 from app.query import Query
 from app.retrieval.repository import Hit
 from app.retrieval.service import Answer
@@ -27,10 +24,6 @@ class TextRangeType:
 class SnippetType:
     text: str = strawberry.field(description="Plain text, at most 300 code points. Escape it before it becomes HTML.")
     highlights: list[TextRangeType] = strawberry.field(description="Where the matched words stand in `text`.")
-
-
-# The sources of an answer's hits, by their ids. A hit whose source is missing is refused as one that is gone.
-Sources = Mapping[UUID, SourceType]
 
 
 class _Shown:
@@ -65,10 +58,9 @@ class HitType:
     text: str = strawberry.field(description="The whole passage.")
     shown: strawberry.Private[_Shown]
     hit: strawberry.Private[Hit]
-    sources: strawberry.Private[Sources]
 
     @classmethod
-    def wrap(cls, hit: Hit, query: Query, sources: Sources) -> "HitType":
+    def wrap(cls, hit: Hit, query: Query) -> "HitType":
         return cls(
             chunk_id=strawberry.ID(str(hit.passage_id)),
             resource_id=strawberry.ID(str(hit.source_id)),
@@ -79,7 +71,6 @@ class HitType:
             text=hit.text,
             shown=_Shown(hit, query),
             hit=hit,
-            sources=sources,
         )
 
     @strawberry.field(
@@ -100,10 +91,9 @@ class HitType:
 
     @strawberry.field(description="The source of the passage.")
     def source(self) -> SourceType:
-        source = self.sources.get(self.hit.source_id)
-        if source is None:
-            raise NotFound("source")
-        return source
+        if self.hit.source is None:
+            raise RuntimeError("the search was not asked for sources")
+        return SourceType.wrap(self.hit.source)
 
     @strawberry.field(description="The version whose text the passage is from.")
     async def version(self, info: Info) -> SourceVersionType:
@@ -134,10 +124,9 @@ class RetrievalType:
     notice: RetrievalNotice | None = strawberry.field(description="What should be known of this answer.")
 
     @classmethod
-    def wrap(cls, answer: Answer, sources: Sources) -> "RetrievalType":
-        """`sources`: those of the hits, loaded for all of them at once; empty where nobody asks for one."""
+    def wrap(cls, answer: Answer) -> "RetrievalType":
         return cls(
-            hits=[HitType.wrap(hit, answer.query, sources) for hit in answer.hits],
+            hits=[HitType.wrap(hit, answer.query) for hit in answer.hits],
             index=None if answer.index is None else IndexType.wrap(answer.index),
             notice=None if answer.query.terms else RetrievalNotice.NO_SEARCHABLE_WORDS,
         )

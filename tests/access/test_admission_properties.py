@@ -23,7 +23,8 @@ from app.database import WriteSession
 from app.library.sources import list_sources
 from app.models import SourceGrant, WorkspaceGrant
 from app.query import parse
-from app.retrieval.repository import load_scopes, search_index
+from app.retrieval.repository import search_index
+from app.retrieval.scopes import Scope, load_scopes
 from app.services import Services
 from tests.access.filling import Draft, fill_rows
 
@@ -123,8 +124,7 @@ async def test_admission_is_the_rule(services: Services, example: Example) -> No
             await search_index(
                 services.database,
                 subject,
-                index_id=workspace_id,
-                open_read=open_read,
+                Scope(open_read, None),
                 query=query,
                 limit=SHELVED,
                 source_ids=None,

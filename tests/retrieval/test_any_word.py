@@ -14,7 +14,7 @@ from app.library.service import NewFile
 from app.retrieval.any_word import ENOUGH, MOST_TERMS, POOL
 from app.retrieval.bm25 import FIRST_PASSAGE_FACTOR, K1, TITLE_SHARE, USUAL_LENGTH, B
 from app.retrieval.request import MAX_LIMIT, MatchMode, retrieve_request
-from app.retrieval.service import Answer, retrieve
+from app.retrieval.service import Answer
 from tests.world import Caller, World, ids
 
 ANY = {"match": "ANY_WORD"}
@@ -218,7 +218,7 @@ async def test_a_refused_source_is_not_counted_either(world: World, limit: int) 
 
     async def ask() -> Answer:
         request = retrieve_request(query="winch crane", match=MatchMode.ANY_WORD, limit=limit)
-        (answer,) = await retrieve(world.services.database, world.subject("user:reader"), [request], check)
+        (answer,) = await world.services.retrieval.answers(world.subject("user:reader"), [request], check)
         assert isinstance(answer, Answer)
         return answer
 

@@ -15,7 +15,7 @@ from app.library.sources import visible_sources
 from app.retrieval.explanation import Asked, Explanation, explain
 from app.retrieval.gates import Outcome
 from app.retrieval.request import MAX_LIMIT, MatchMode, RetrieveRequest, retrieve_request
-from app.retrieval.service import Answer, retrieve
+from app.retrieval.service import Answer
 from tests.world import World
 
 WORDS = ["harbor", "rigging", "crane", "rope", "tar", "the"]
@@ -97,6 +97,7 @@ class Asker:
 
     def __init__(self, world: World, subject: Subject, authorizer: Authorizer) -> None:
         self._database = world.services.database
+        self._retrieval = world.services.retrieval
         self._subject = subject
         self._authorizer = authorizer
 
@@ -104,7 +105,7 @@ class Asker:
         return await self._authorizer.check(self._subject, source_ids)
 
     async def retrieve(self, request: RetrieveRequest) -> Answer:
-        (answer,) = await retrieve(self._database, self._subject, [request], self._check)
+        (answer,) = await self._retrieval.answers(self._subject, [request], self._check)
         assert not isinstance(answer, AppError)
         return answer
 

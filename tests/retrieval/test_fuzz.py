@@ -94,7 +94,7 @@ class Corpus:
         async def all_may_be_served(source_ids: Sequence[object]) -> list[bool]:
             return [True] * len(source_ids)
 
-        return await service.retrieve(self.world.services.database, subject, requests, all_may_be_served)
+        return await self.world.services.retrieval.answers(subject, requests, all_may_be_served)
 
 
 @pytest_asyncio.fixture(scope="module")

@@ -10,7 +10,9 @@ from sqlalchemy import text
 
 from app.database import HotStatement
 from app.query import parse
-from app.retrieval.statements import search
+from app.retrieval.repository import told
+from app.retrieval.scopes import Scope
+from app.retrieval.statements import Form, search
 from app.services import Services
 from tests.world import READER, World
 
@@ -55,14 +57,13 @@ async def large(services: Services, server: str) -> Any:
 
 
 async def _plan(world: World, query: str, open_read: bool, subject: str = READER) -> list[dict[str, Any]]:
-    statement = HotStatement(search(words=True))
+    statement = HotStatement(search(Form(words=True, open_read=open_read)))
     parsed = parse(query)
     arguments = statement.arguments(
         {
             "workspace_id": world.workspace_id,
             "subjects": [subject],
-            "index_id": world.workspace_id,
-            "open_read": open_read,
+            **told(world.subject(subject), Scope(open_read, None)),
             "all_words": parsed.all_words,
             "title_key": parsed.title_key,
             "limit": 10,

@@ -9,13 +9,17 @@ from uuid import UUID
 
 import asyncpg
 
-from app.database import Database, HotStatement
+from app.access.subject import Subject
+from app.database import Database
+from app.knowledge_bases.facts import index_state
 from app.knowledge_bases.indexing import copy_members
 from app.query import parse
-from app.retrieval.repository import _SEARCH
+from app.retrieval.repository import statement, told
+from app.retrieval.scopes import Scope
+from app.retrieval.statements import Form
 from tests.benchmarks.performance.bed import Bed, Caller
 from tests.benchmarks.performance.corpus import Tenant
-from tests.benchmarks.performance.rivals.plain import retrieve
+from tests.benchmarks.performance.rivals.plain import SCOPES, retrieve
 
 # F of the limits: the content search without admission, ranked and limited as the product ranks and limits.
 BARE_SEARCH = """
@@ -49,22 +53,22 @@ async def milliseconds(run: Callable[[], Awaitable[object]], rounds: int = 3) ->
 async def classes(
     connection: asyncpg.Connection, tenant: Tenant, caller: Caller, base: UUID, questions: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, float]]:
-    """For each class the medians over its questions, in ms: `retrieve` (its four statements), `search` (statement 2),
+    """For each class the medians over its questions, in ms: `retrieve` (its two statements), `search` (the first),
     `bare` (F) and `trip` (R).
     """
-    index = await connection.fetchval(
-        "SELECT current_index_id FROM knowledge_bases WHERE workspace_id = $1 AND id = $2", tenant.id, base
-    )
+    subject = Subject(tenant.id, caller.subject, frozenset(caller.groups))
+    scope = await _scope(connection, subject, base)
+    assert scope.index is not None
     found = {}
     for name, queries in questions.items():
         each: dict[str, list[float]] = {"retrieve": [], "search": [], "bare": [], "trip": []}
         for query in queries:
-            statement, *arguments = _parameters(tenant, caller, index, query)
+            search, *arguments = _search(subject, scope, query)
             words = parse(query).all_words
             runs: dict[str, Callable[[], Awaitable[object]]] = {
                 "retrieve": partial(retrieve, connection, asked(tenant, caller, base, query)),
-                "search": partial(connection.fetch, statement, *arguments),
-                "bare": partial(connection.fetch, BARE_SEARCH, tenant.id, index, words, 10),
+                "search": partial(connection.fetch, search, *arguments),
+                "bare": partial(connection.fetch, BARE_SEARCH, tenant.id, scope.index.id, words, 10),
                 "trip": partial(connection.fetch, "SELECT 1"),
             }
             for what, run in runs.items():
@@ -73,21 +77,28 @@ async def classes(
     return found
 
 
-def _parameters(tenant: Tenant, caller: Caller, index: UUID, query: str) -> list[object]:
-    statement: HotStatement = _SEARCH[True]
+async def _scope(connection: asyncpg.Connection, subject: Subject, base: UUID) -> Scope:
+    arguments = SCOPES.arguments(
+        {"workspace_id": subject.workspace_id, "subjects": subject.names, "knowledge_base_ids": [base]}
+    )
+    (row,) = await connection.fetch(SCOPES.sql, *arguments)
+    return Scope(row["open_read"], index_state(row))
+
+
+def _search(subject: Subject, scope: Scope, query: str) -> list[object]:
+    """The search and its arguments."""
     parsed = parse(query)
+    search = statement(Form(words=True, open_read=scope.open_read, sources=True))
     given: dict[str, object] = {
-        "workspace_id": tenant.id,
-        "subjects": caller.subjects,
-        "index_id": index,
-        "open_read": caller.subject == "user:open",
+        "workspace_id": subject.workspace_id,
+        "subjects": subject.names,
         "all_words": parsed.all_words,
         "title_key": parsed.title_key,
         "limit": 10,
         "source_ids": None,
         "denied": [],
     }
-    return [statement.sql, *statement.arguments(given)]
+    return [search.sql, *search.arguments(given | told(subject, scope))]
 
 
 async def build(bed: Bed, tenant: Tenant, sources: int = 200) -> float:

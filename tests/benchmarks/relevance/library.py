@@ -15,7 +15,7 @@ from app.knowledge_bases.lifecycle import Work
 from app.knowledge_bases.repository import create_knowledge_base
 from app.knowledge_bases.work import request_work
 from app.retrieval.request import MAX_LIMIT, MAX_QUERY_CHARACTERS, MatchMode, retrieve_request
-from app.retrieval.service import Answer, retrieve
+from app.retrieval.service import Answer
 from app.services import Services, open_services
 from app.settings import Settings
 from tests.benchmarks.relevance.collections import documents
@@ -65,7 +65,7 @@ class Searched:
         async def check(sources: object) -> list[bool]:
             return await self.services.authorizer.check(self.subject, list(sources))  # type: ignore[call-overload]
 
-        (answer,) = await retrieve(self.services.database, self.subject, [request], check)
+        (answer,) = await self.services.retrieval.answers(self.subject, [request], check)
         assert isinstance(answer, Answer), answer
         return [self.names[hit.source_id] for hit in answer.hits]
 

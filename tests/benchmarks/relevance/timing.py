@@ -14,10 +14,13 @@ from uuid import UUID
 
 import asyncpg
 
+from app.access.subject import Subject
 from app.database import PLANNER, HotStatement
 from app.query import Query, parse
 from app.retrieval import any_word
-from app.retrieval.statements import content_search, search
+from app.retrieval.repository import told
+from app.retrieval.scopes import Scope
+from app.retrieval.statements import Form, content_search, search
 from app.services import Services
 from tests.benchmarks.relevance.collections import JUDGED, judged, known_items
 
@@ -101,9 +104,9 @@ def _questions(data: Path, number: int) -> list[Query]:
     return [query for query in map(parse, chosen) if len(query.terms) > 1]
 
 
-_ALL = HotStatement(search(True))
-_CONTENT = HotStatement(content_search())
-_ANY = {open_read: HotStatement(search(True, any_word=True, open_read=open_read)) for open_read in (True, False)}
+_ALL = {open_read: HotStatement(search(Form(True, open_read))) for open_read in (True, False)}
+_CONTENT = {open_read: HotStatement(content_search(open_read)) for open_read in (True, False)}
+_ANY = {open_read: HotStatement(search(Form(True, open_read, any_word=True))) for open_read in (True, False)}
 
 
 @dataclass(frozen=True)
@@ -118,9 +121,8 @@ class _Forms:
     def of(cls, query: Query, subject: str, open_read: bool) -> "_Forms":
         base = {
             "workspace_id": WORKSPACE,
-            "index_id": WORKSPACE,
+            **told(Subject(WORKSPACE, subject), Scope(open_read, None)),
             "subjects": [subject],
-            "open_read": open_read,
             "all_words": query.all_words,
             "title_key": query.title_key,
             "limit": LIMIT,
@@ -132,9 +134,9 @@ class _Forms:
     async def measure(self, connection: Any, rounds: int) -> dict[str, float]:
         """Milliseconds by form."""
         forms = {
-            "all": (_ALL, self.base),
-            "one": (_CONTENT, self.base | {"all_words": await self._commonest(connection)}),
-            "or": (_CONTENT, self.base | {"all_words": self.base["any_of_them"]}),
+            "all": (_ALL[self.open_read], self.base),
+            "one": (_CONTENT[self.open_read], self.base | {"all_words": await self._commonest(connection)}),
+            "or": (_CONTENT[self.open_read], self.base | {"all_words": self.base["any_of_them"]}),
             "any": (_ANY[self.open_read], self.base),
         }
         best = dict.fromkeys(forms, float("inf"))

@@ -13,7 +13,9 @@ import asyncpg
 
 from app.access.authorizers import DatabaseAuthorizer
 from app.database import PLANNER, HotStatement
-from app.retrieval.repository import _SCOPES, _SEARCH
+from app.retrieval.repository import statement
+from app.retrieval.statements import INDEX_COLUMNS, Form
+from tests.benchmarks.performance.rivals.plain import SCOPES
 
 VERSION = "5.1.5"
 BIN = Path(sys.executable).parent
@@ -46,21 +48,24 @@ _FUNCTION = """
 CREATE FUNCTION rival.retrieve(
   workspace uuid, subjects text[], kb uuid, words text, key text, maximum int
 ) RETURNS SETOF rival.hit LANGUAGE plpgsql STABLE {settings} AS $body$
-DECLARE scope record; found record;
+DECLARE scope record; search text;
 BEGIN
   EXECUTE $q${scopes}$q$ INTO scope USING {scopes_using};
-  RETURN QUERY EXECUTE $q$
-    WITH found AS ({search})
-    SELECT f.passage_id, f.source_id, f.version_id, f.ordinal, f.text_hash, f.text, f.rank, s.title
-    FROM found f JOIN sources s ON s.workspace_id = $1 AND s.id = f.source_id
+  search := CASE WHEN scope.open_read THEN $q${open_search}$q$ ELSE $q${granted_search}$q$ END;
+  RETURN QUERY EXECUTE 'WITH found AS (' || search || $q$)
+    SELECT f.passage_id, f.source_id, f.version_id, f.ordinal, f.text_hash, f.text, f.rank, f.title
+    FROM found f
     WHERE f.source_id IN (SELECT id FROM ({checks}) AS readable)
     ORDER BY f.step, f.rank DESC, f.source_id, f.ordinal
-  $q$ USING workspace, subjects, scope.index_id, scope.open_read, words, decode(key, 'hex'), maximum;
+  $q$ USING workspace, subjects, kb, words, decode(key, 'hex'), maximum, scope.index_id, {told};
 END $body$;
 COMMENT ON FUNCTION rival.retrieve IS E'@behavior +list -connection';
 """
 # The parameters of the statement that the function runs, by their place in USING.
-_PLACES = ("workspace_id", "subjects", "index_id", "open_read", "all_words", "title_key", "limit")
+_PLACES = (
+    *("workspace_id", "subjects", "knowledge_base_id", "all_words", "title_key", "limit", "index_id"),
+    *INDEX_COLUMNS,
+)
 
 
 def install(folder: Path) -> None:
@@ -77,14 +82,15 @@ async def expose(connection: asyncpg.Connection) -> None:
     """Make the function that PostGraphile serves."""
     await connection.execute(Path(__file__).with_suffix(".sql").read_text())
     settings = " ".join(f"SET {name} = '{value}'" for name, value in PLANNER.items())
-    scopes = _SCOPES
     using = {"workspace_id": "workspace", "subjects": "subjects", "knowledge_base_ids": "ARRAY[kb]"}
     await connection.execute(
         _FUNCTION.format(
             settings=settings,
-            scopes=scopes.sql,
-            scopes_using=", ".join(using.get(name, "NULL") for name in scopes.parameters),
-            search=_placed(_SEARCH[True]),
+            scopes=SCOPES.sql,
+            scopes_using=", ".join(using.get(name, "NULL") for name in SCOPES.parameters),
+            open_search=_placed(statement(Form(words=True, open_read=True, sources=True))),
+            granted_search=_placed(statement(Form(words=True, open_read=False, sources=True))),
+            told=", ".join(f"scope.{name}" for name in INDEX_COLUMNS),
             checks=_placed(DatabaseAuthorizer._READABLE),
         )
     )
