@@ -12,7 +12,7 @@ from app.errors import AuthorizationUnavailable
 from app.services import Services
 from app.settings import Settings
 from graphql_schema.asgi import create
-from tests.retrieval.test_budget import listening
+from tests.retrieval.listening import listening
 from tests.serving import serving
 from tests.world import Caller, RefusedError, World
 

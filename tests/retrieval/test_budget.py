@@ -1,60 +1,13 @@
 """How many statements an operation takes (SPEC R12, HOUSE: the path of a retrieve)."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
-from typing import Any
 from uuid import uuid4
 
 import pytest
-import pytest_asyncio
-from sqlalchemy import Engine, event
-from sqlalchemy.pool import Pool
 
-from app.settings import Settings
-from graphql_schema.asgi import create
-from tests.serving import serving
+from tests.retrieval.listening import Statements
 from tests.world import World
 
 HITS = "hits { chunkId snippetSafe rank text highlights { start } source { title description } }"
-TRANSACTION = ("BEGIN", "COMMIT", "ROLLBACK", "SET ")
-
-
-class Statements(list[str]):
-    """The statements that were sent to the database, but for those that open and close transactions."""
-
-    def hear(self, statement: str) -> None:
-        if not statement.lstrip().upper().startswith(TRANSACTION):
-            self.append(statement)
-
-
-@contextmanager
-def listening() -> Iterator[Statements]:
-    """Hear every statement on connections that are opened from now on."""
-    statements = Statements()
-
-    def on_driver(connection: Any, _: object) -> None:
-        connection.driver_connection.add_query_logger(lambda record: statements.hear(record.query))
-
-    def on_engine(*arguments: Any) -> None:  # what SQLAlchemy prepares, the driver does not log
-        statements.hear(arguments[2])
-
-    event.listen(Pool, "connect", on_driver)
-    event.listen(Engine, "before_cursor_execute", on_engine)
-    try:
-        yield statements
-    finally:
-        event.remove(Pool, "connect", on_driver)
-        event.remove(Engine, "before_cursor_execute", on_engine)
-
-
-@pytest_asyncio.fixture
-async def heard(world: World, settings: Settings) -> AsyncIterator[Statements]:
-    """The world's callers talk to a server of its own, whose statements are heard."""
-    with listening() as statements:
-        async with serving(create(settings)) as address:
-            world.address = address
-            await world.reader.ask("{ viewer { subject } }")
-            yield statements
 
 
 async def test_one_retrieve_with_50_hits_and_1000_source_ids_takes_two_statements(
