@@ -37,6 +37,8 @@ PLANNER = {
     "work_mem": "16MB",
 }
 CONNECT_SECONDS = 5.0
+# The driver keeps prepared what is at most 15 kB long. The search for any word is longer, and was prepared each time.
+ANY_SIZE = 0
 WORK_CHANNEL = "gctl_work"
 _DIALECT = asyncpg_dialect.dialect()  # type: ignore[no-untyped-call] # SQLAlchemy's
 
@@ -67,7 +69,11 @@ class Database:
             max_overflow=0,
             hide_parameters=True,  # texts and queries do not belong in logs
             pool_timeout=CONNECT_SECONDS,
-            connect_args={"server_settings": PLANNER | timeout, "timeout": connect_seconds},
+            connect_args={
+                "server_settings": PLANNER | timeout,
+                "timeout": connect_seconds,
+                "max_cacheable_statement_size": ANY_SIZE,
+            },
         )
         event.listen(self.engine.sync_engine, "checkout", _refuse_dead)
         self._reads = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)

@@ -38,7 +38,7 @@ class SourceGrant(Base):
     __tablename__ = "source_grants"
     __table_args__ = (
         ForeignKeyConstraint(["workspace_id", "source_id"], ["sources.workspace_id", "sources.id"], ondelete="CASCADE"),
-        Index(None, "workspace_id", "source_id"),
+        Index(None, "workspace_id", "source_id", "subject"),
     )
 
     workspace_id: Mapped[WorkspaceId]
