@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 import pytest_asyncio
-from sqlalchemy import Integer, bindparam, func, select
+from sqlalchemy import ARRAY, Integer, bindparam, cast, func, literal, select, text
 
 from app.database import Database, HotStatement
 from app.services import Services, database_url
@@ -62,3 +62,32 @@ async def test_a_statement_that_fails_leaves_its_connection_usable(database: Dat
     with pytest.raises(asyncpg.DivisionByZeroError):
         await database.fetch(WRONG, zero=0)
     assert await _pid(database) == before
+
+
+async def test_values_of_the_program_stand_in_the_text(database: Database) -> None:
+    statement = HotStatement(
+        select(
+            bindparam("number", type_=Integer()) * 2.5,
+            literal("it's {'a'}"),
+            literal(True),
+            literal(None, Integer()),
+            cast([], ARRAY(Integer())),
+        )
+    )
+    assert statement.parameters == ("number",)
+    (row,) = await database.fetch(statement, number=3)
+    assert tuple(row) == (7.5, "it's {'a'}", True, None, [])
+    with pytest.raises(KeyError):
+        await database.fetch(statement)
+
+
+async def test_a_statement_of_any_size_is_prepared_once(database: Database) -> None:
+    long = HotStatement(select(func.pg_backend_pid().label("pid"), literal("x" * 50_000)))
+    prepared = HotStatement(
+        select(func.count().label("count"))
+        .select_from(text("pg_prepared_statements"))
+        .where(text("length(statement) > 50000"))
+    )
+    for _ in range(2):
+        await database.fetch(long)
+        assert (await database.fetch(prepared))[0]["count"] == 1

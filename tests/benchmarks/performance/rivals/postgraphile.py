@@ -97,16 +97,13 @@ async def expose(connection: asyncpg.Connection) -> None:
 
 
 def _placed(statement: HotStatement) -> str:
-    """The statement with its parameters as this function numbers them, and its constants written out."""
+    """The statement with its parameters as this function numbers them."""
 
     def place(match: re.Match[str]) -> str:
         name = statement.parameters[int(match[1]) - 1]
         if name in _PLACES:
             return f"${_PLACES.index(name) + 1}"
         constants = {"source_ids": "NULL", "denied": "'{}'", "ids": "ARRAY(SELECT source_id FROM found)"}
-        if name in constants:
-            return constants[name]
-        value = statement._constants[name]
-        return f"'{value}'" if isinstance(value, str) else str(value)
+        return constants[name]
 
     return re.sub(r"\$(\d+)", place, statement.sql)
