@@ -56,6 +56,11 @@ class Query:
         return frozenset(lexeme for term in self.terms for lexeme, _ in term.lexemes)
 
     @cached_property
+    def has_phrases(self) -> bool:
+        """Whether a term is more than one word."""
+        return any(len(term.lexemes) > 1 for term in self.terms)
+
+    @cached_property
     def spellings(self) -> Spellings:
         """What finds them in texts (app/words.py)."""
         return Spellings(self.lexemes)

@@ -3,13 +3,23 @@
 import sys
 import threading
 import unicodedata
+from itertools import product
 from typing import Literal, get_args
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.words import LONGEST_LEXEME, find_words, lexemes, search_vector, title_key, title_vector
+from app.words import (
+    LONGEST_LEXEME,
+    STOP_WORDS,
+    Token,
+    find_words,
+    lexemes,
+    search_vector,
+    title_key,
+    title_vector,
+)
 from tests.retrieval import reference
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
@@ -68,6 +78,7 @@ def test_every_character_is_read_as_the_reference_reads_it() -> None:
 def test_a_very_long_word_is_known_by_its_digest() -> None:
     one, other = lexemes("x" * 3_000)[0], lexemes("x" * 3_001)[0]
     assert (len(one), len(other), one == other) == (64, 64, False)
+    assert find_words(f"{'x' * 3_000} {'x' * 3_001}", {other}) == [Token(0, 3_001, 6_002, other)]
 
 
 # where words stand
@@ -77,15 +88,48 @@ def test_a_very_long_word_is_known_by_its_digest() -> None:
 @given(st.text(max_size=60) | st.text("aﬁ½é\u0301\u200b’'s ", max_size=40))
 @example("\u200bﬁ x")
 @example("a\u0301ﬁ b")
+@example("\u1100\u1161 가")
+@example("Ωmega's ωmega Σ'σ ''s")
 def test_a_found_word_stands_where_the_reference_says(text: str) -> None:
     words = reference.words(text)
     wanted = {word.stem for word in words[::2] if word.stem}
-    found = [(token.place, token.start, token.end, token.lexeme) for token in find_words(text, wanted)]
-    assert found == [
-        (place, word.start, word.end, word.stem)
-        for place, word in enumerate(words)
-        if word.stem and word.stem in wanted
+    expected = [(place, word) for place, word in enumerate(words) if word.stem in wanted]
+    first = expected[0][0] if expected else 0
+    for more in (set(), MANY_MORE, A_DIGEST):
+        found = find_words(text, wanted | more)
+        assert [token[1:] for token in found] == [(word.start, word.end, word.stem) for _, word in expected]
+        assert [token.place for token in found] == [place - first for place, _ in expected]
+        assert find_words(text, wanted | more, placed=False) == [token._replace(place=0) for token in found]
+
+
+# Where one of these is wanted too, every word of a text is looked at.
+MANY_MORE = {f"{letter}{digit}q" for letter in "bcdfghjk" for digit in "0123456789"}
+A_DIGEST = {"0" * 64}
+
+ENDINGS = """
+    s es ed ing ings ingly edly ied ies ying eed eedly ly li y ily e er or ion ation ization ize izer ational tional
+    enci ency anci ancy ably abli ible ibly bli bly bility ibility ality alism al ally fulness ful fully ousness ous
+    ously iveness ive ivity ogi ogy logist less lessly icate icity ical ness ative ance ence able ant ement ment ent
+    ism ate iti ity sses ss us l ll le bb dd gg nn tt at bl iz
+"""
+EXCEPTIONS = """
+    skis skies sky dying lying tying vying idly gently ugly early only singly news howe atlas cosmos bias andes inning
+    innings outing canning herring earring proceed exceed succeed evening general communism arsenal universal
+"""
+
+
+def test_a_word_is_found_by_its_lexeme_however_the_stemmer_changed_its_end() -> None:
+    """Every short word of the letters that endings have, any two endings behind a stem, what has rules of its own."""
+    short = ["".join(letters) for size in (1, 2, 3, 4) for letters in product("aeidglnsty", repeat=size)]
+    endings = ["", *ENDINGS.split()]
+    ended = [
+        f"{stem}{one}{other}"
+        for stem in ("b", "hop", "fly", "sens", "contr")
+        for one, other in product(endings, endings)
     ]
+    for word in {*short, *ended, *EXCEPTIONS.split()} - STOP_WORDS:
+        (lexeme,) = lexemes(word)
+        assert find_words(word, {lexeme}) == [Token(0, 0, len(word), lexeme)], word
 
 
 def test_nothing_wanted_is_nothing_found() -> None:

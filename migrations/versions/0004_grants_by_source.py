@@ -9,7 +9,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # By the source alone, a look-up went through all who hold something on it. Built beside reads and writes, as 0002's.
+    # By the source alone, a look-up went through all who hold something on it. Built as the index of 0002 is.
     with op.get_context().autocommit_block():
         op.execute("SET lock_timeout = '10min'")
         op.execute("DROP INDEX CONCURRENTLY IF EXISTS ix_source_grants_workspace_id_source_id_subject")

@@ -2,7 +2,9 @@
 
 import html
 import re
+import sys
 import unicodedata
+from collections.abc import Sequence
 from hashlib import sha256
 from itertools import pairwise
 
@@ -79,6 +81,9 @@ def _cut_at_words(whole: str, start: int, text: str, words: set[str]) -> bool:
 @many
 @given(hostile.texts(), hostile.queries)
 @example("quay " * 3 + "filler " * 60 + "quay crane", "quay crane")
+@example("quay " + "filler " * 28 + "quay " + "filler " * 28 + "crane", "quay crane")
+@example("quay " + "x" * 289 + " crane", "quay crane")
+@example("filler quay " + "x" * 290 + " crane filler", "quay crane")
 @example("quay quays QUAY " + "filler " * 60 + "quay crane", "quay crane")
 @example("filler " * 60 + "quay" + " " * 900 + "crane " + "filler " * 60, "quay crane")
 @example("filler " * 39 + "/quay/" + "x/" * 200, "quay")
@@ -130,6 +135,43 @@ def test_as_html_it_is_the_same_text_without_any_markup(text: str, query: str) -
     assert html.unescape(found.html) == found.text
     assert not set("<>\"'") & set(found.html)
     assert re.findall(r"&(?!(?:amp|lt|gt|quot|#x27);)", found.html) == []
+
+
+@many
+@given(
+    hostile.texts() | st.text("ab\u0301  \n\t\x85\u3000\u202e\u200b<", max_size=40), hostile.queries | st.just("a b ab")
+)
+@example("qu\u202eay crane", "quay")
+@example(" \u202e quay\u202e  \u202ecr\u202eane\u2066 ", "quay crane")
+@example("\u2067quay  \n\n\n  crane\r\n\r\nquay \u200f", "quay")
+@example("filler  " * 60 + "quay" + " \x85\u00a0" * 300 + "crane", "quay crane")
+def test_it_is_what_the_text_folded_one_character_at_a_time_would_show(text: str, query: str) -> None:
+    marks, found = shown(text, query)
+    whole, moved = _folded_slowly(text, marks)
+    assert whole == folded(text)
+    assert found == snippet(whole, moved)
+    assert snippet(text, ()) == snippet(whole, ())
+
+
+def _folded_slowly(text: str, marks: Sequence[TextRange]) -> tuple[str, list[TextRange]]:
+    whole, blank = "", False
+    offsets: dict[int, int] = {}
+    for offset, character in enumerate(text):
+        if character.isspace() or unicodedata.category(character) == "Cc":
+            blank = True
+        elif character not in BIDI:
+            whole += " " if blank and whole else ""
+            blank = False
+            offsets[offset] = len(whole)
+            whole += character
+    return whole, [TextRange(offsets[mark.start], offsets[mark.end - 1] + 1) for mark in marks]
+
+
+def test_every_white_space_and_control_character_of_unicode_is_shown_as_a_space() -> None:
+    blanks = [c for c in map(chr, range(sys.maxunicode + 1)) if c.isspace() or unicodedata.category(c) == "Cc"]
+    assert len(blanks) == 84
+    for blank in blanks:
+        assert snippet(f"{blank}a{blank}b {blank}", ()).text == "a b", hex(ord(blank))
 
 
 def test_a_word_that_is_longer_than_a_snippet_is_shown_from_its_start() -> None:
