@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
-from app.words import Spellings, lexemes, title_key
+from app.finding import Spellings
+from app.words import lexemes, title_key
 
 _QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\uff02", '"'))
 _PHRASE = re.compile(r'"([^"]*)"')
@@ -62,7 +63,7 @@ class Query:
 
     @cached_property
     def spellings(self) -> Spellings:
-        """What finds them in texts (app/words.py)."""
+        """What finds them in texts (app/finding.py)."""
         return Spellings(self.lexemes)
 
     @cached_property

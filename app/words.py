@@ -14,11 +14,9 @@ import hashlib
 import re
 import threading
 import unicodedata
-from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Set
 from functools import lru_cache
-from itertools import accumulate, filterfalse, pairwise
-from typing import NamedTuple
+from itertools import filterfalse
 
 import Stemmer
 
@@ -65,17 +63,6 @@ _CONTRACTION = re.compile(rf"'(?<=[^ ']')({'|'.join(sorted(CONTRACTIONS))})(?![^
 _NOT_SEARCHED = STOP_WORDS | {_TAIL * length for length in map(len, CONTRACTIONS)}
 # With more distinct characters outside of ASCII than this, a text is not worth replacing them one after the other.
 _MANY_FOREIGN = 16
-# With more beginnings of words than this, one search for each takes longer than a look at every word.
-_MANY_STARTS = 32
-
-
-class Token(NamedTuple):
-    """One token of a text, `text[start:end]` in code points. Two places differ by how far apart the tokens stand."""
-
-    place: int
-    start: int
-    end: int
-    lexeme: str
 
 
 class _CharacterTable(dict[int, str]):
@@ -111,115 +98,27 @@ def _within(ranges: Iterable[tuple[int, int]], character: str) -> bool:
     return any(first <= ord(character) <= last for first, last in ranges)
 
 
-_TABLE = _CharacterTable()
+# Each character in normal form.
+CHARACTERS = _CharacterTable()
 _ASCII = bytes(range(128))
 # For bytes.translate on UTF-8: each ASCII character is one byte and stays one, the others' bytes are left alone.
-_ASCII_TABLE = _ASCII.decode().translate(_TABLE).encode() + bytes(range(128, 256))
+_ASCII_TABLE = _ASCII.decode().translate(CHARACTERS).encode() + bytes(range(128, 256))
 
 
 def lexemes(text: str) -> list[str]:
     """The lexeme of each token of `text`, in order: "" for a stop word. An index, plus 1, is a tsvector's position."""
-    return list(map(lexeme_of, _normal_form(text, _foreign(text)).split()))
+    return list(map(lexeme_of, normal_form(text, foreign_characters(text)).split()))
 
 
-class Spellings(dict[str, str]):
-    """The lexeme of each word in normal form, if it is one of the `wanted`, or ""; filled as words are met.
-
-    The passages of one answer share most of their words: asked through this they are searched in half the time.
-    `starts` is what such a word begins with, a space before it; none where every word has to be looked at.
-    """
-
-    def __init__(self, wanted: Collection[str]) -> None:
-        self._wanted = wanted
-        starts = {_start(lexeme) for lexeme in wanted}
-        fewest = {start for start in starts if not any(start[:end] in starts for end in range(len(start)))}
-        self.starts = [] if "" in starts or len(fewest) > _MANY_STARTS else [f" {start}" for start in fewest]
-
-    def __missing__(self, word: str) -> str:
-        self[word] = found = lexeme if (lexeme := lexeme_of(word)) in self._wanted else ""
-        return found
-
-
-def _start(lexeme: str) -> str:
-    """What every word in NFC with this lexeme begins with.
-
-    Of a stem's letters the stemmer writes at most the last anew, as e, i, l or y (hoping, hope), or "ie" (dying, die).
-    """
-    if len(lexeme) == 64:  # it may be a digest, which tells nothing of its word
-        return ""
-    if lexeme.endswith("ie"):
-        return lexeme[:-2]
-    return lexeme[:-1] if lexeme.endswith(("e", "i", "l", "y")) else lexeme
-
-
-def find_words(text: str, wanted: Collection[str], placed: bool = True) -> list[Token]:
-    """The tokens of `text` whose lexeme is one of the `wanted`, in order. For many texts `wanted` is a Spellings.
-
-    Only for these is it worked out where they stand: of a passage's 200 words they are a few. Not `placed`, all have
-    the place 0: what stands between them is not counted.
-    """
-    foreign = _foreign(text)
-    normal = f" {_normal_form(text, foreign)} "
-    spelled = wanted if isinstance(wanted, Spellings) else Spellings(wanted)
-    by_starts = spelled.starts and unicodedata.is_normalized("NFC", normal)
-    words = _words_by_starts(normal, spelled) if by_starts else _words_one_by_one(normal, spelled)
-    places = _places(normal, words) if placed and words else [0] * len(words)
-    ranges = _ranges(text, foreign, words)
-    found = zip(places, ranges, words, strict=True)
-    return [Token(place, start, end, spelled[word]) for place, (start, end), (_, word) in found]
-
-
-def _words_by_starts(normal: str, spelled: Spellings) -> list[tuple[int, str]]:
-    """The wanted words of a normal form with spaces around it, each with the offset of the space before it."""
-    found = []
-    for start in spelled.starts:
-        space = normal.find(start)
-        while space >= 0:
-            end = normal.index(" ", space + 1)
-            word = normal[space + 1 : end]
-            if spelled[word]:
-                found.append((space, word))
-            space = normal.find(start, end)
-    return sorted(found)
-
-
-def _words_one_by_one(normal: str, spelled: Spellings) -> list[tuple[int, str]]:
-    """What `_words_by_starts` gives, however the wanted words begin."""
-    found, behind = [], 0
-    for word in filter(spelled.__getitem__, normal.split()):
-        # Every token that is spelt like this one is wanted: the next that follows is this one.
-        space = normal.index(f" {word} ", behind)
-        behind = space + 1 + len(word)
-        found.append((space, word))
-    return found
-
-
-def _places(normal: str, words: Sequence[tuple[int, str]]) -> Iterator[int]:
-    """How many words each of the `words` stands behind the first of them."""
-    steps = (len(normal[space:following].split()) for (space, _), (following, _) in pairwise(words))
-    return accumulate(steps, initial=0)
-
-
-def _ranges(text: str, foreign: Set[str], words: Sequence[tuple[int, str]]) -> list[tuple[int, int]]:
-    """Where in `text` the words of its normal form stand."""
-    if not words or all(len(_TABLE[ord(character)]) == 1 for character in foreign):
-        return [(start, start + len(word)) for start, word in words]
-    ends = list(accumulate(map(len, map(_TABLE.__getitem__, map(ord, text)))))
-    return [
-        (bisect_right(ends, start), _end_with_marks(text, bisect_right(ends, start + len(word) - 1) + 1))
-        for start, word in words
-    ]
-
-
-def _foreign(text: str) -> Set[str]:
+def foreign_characters(text: str) -> Set[str]:
     """The characters of `text` that are not ASCII."""
     if text.isascii():
         return frozenset()
     return set(text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass"))
 
 
-def _normal_form(text: str, foreign: Set[str]) -> str:
-    """The tokens of `text`, as they are spelt after folding, with spaces between. `foreign` is `_foreign(text)`."""
+def normal_form(text: str, foreign: Set[str]) -> str:
+    """The tokens of `text`, as they are spelt after folding, with spaces between. `foreign`: `foreign_characters`."""
     normal = _folded(text, foreign)
     if "'" in normal:
         normal = _CONTRACTION.sub(lambda tail: " " + _TAIL * len(tail[1]), normal).replace("'", " ")
@@ -229,22 +128,15 @@ def _normal_form(text: str, foreign: Set[str]) -> str:
 def _folded(text: str, foreign: Set[str]) -> str:
     """What str.translate makes of `text` by the table: that takes 30 times as long on what is not ASCII."""
     if len(foreign) > _MANY_FOREIGN:
-        return text.translate(_TABLE)
+        return text.translate(CHARACTERS)
     replaced = text
     for character in foreign:
-        new = _TABLE[ord(character)]
+        new = CHARACTERS[ord(character)]
         # Replaced one after the other, none may become what another replaces.
         if not (new.isascii() or new == character):
-            return text.translate(_TABLE)
+            return text.translate(CHARACTERS)
         replaced = replaced.replace(character, new)
     return replaced.encode().translate(_ASCII_TABLE).decode()
-
-
-def _end_with_marks(text: str, end: int) -> int:
-    """`end`, moved behind the dropped accents that belong to the token's last letter."""
-    while end < len(text) and not _TABLE[ord(text[end])] and unicodedata.category(text[end])[0] == "M":
-        end += 1
-    return end
 
 
 @lru_cache(maxsize=65_536)

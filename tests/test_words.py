@@ -10,11 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from app.finding import Token, find_words
 from app.words import (
     LONGEST_LEXEME,
     STOP_WORDS,
-    Token,
-    find_words,
     lexemes,
     search_vector,
     title_key,

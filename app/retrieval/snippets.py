@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from app.finding import Token, find_words
 from app.query import Query
-from app.words import Token, find_words, lexemes
+from app.words import lexemes
 
 MAX_SNIPPET = 300
 # Characters that turn the direction of the text around them: they could make a snippet read as something else.
