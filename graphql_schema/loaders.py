@@ -140,9 +140,15 @@ class Loaders:
             return [await workspace_actions(session, subject) for subject in subjects]
 
     def abandon(self) -> None:
-        """Stop the batches that are still running. Each is a task of its own, which outlives whoever waited for it."""
+        """Stop the batches that are still running. Each is a task of its own, which outlives whoever waited for it.
+
+        And let go of the loaders: they hold this object as it holds them, and with them all that was loaded would
+        wait for the garbage collector.
+        """
         for batch in self._batches:
             batch.cancel()
+        for name in [name for name, value in vars(self).items() if isinstance(value, DataLoader)]:
+            delattr(self, name)
 
     def _loader(self, load: Callable[[Sequence[Any]], Awaitable[Sequence[Any]]]) -> DataLoader[Any, Any]:
         async def batch(keys: list[Any]) -> list[Any]:

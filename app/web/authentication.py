@@ -8,7 +8,7 @@ from starlette.types import Scope
 from app.access.tokens import Identity, TokenVerifier
 from app.errors import Unauthenticated
 
-_BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE | re.ASCII)
+_BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9._~+/-]+=*)", re.ASCII)
 
 
 class Authenticator:

@@ -1,15 +1,15 @@
 """Every request has an id, which the client gets and every log line of the request bears, and a line in the log."""
 
+import secrets
 import time
-from uuid import uuid4
+from collections.abc import Awaitable
 
 import structlog
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 log = structlog.stdlib.get_logger(__name__)
 
-HEADER = "x-request-id"
+HEADER = b"x-request-id"
 # Probes come every few seconds and say nothing.
 QUIET = frozenset({"/healthz", "/readyz"})
 
@@ -24,27 +24,28 @@ class RequestLog:
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
-        request_id = uuid4().hex
+        request_id = secrets.token_hex(16)
         scope.setdefault("state", {})["request_id"] = request_id
         status = 0
 
-        async def send_with_id(message: Message) -> None:
+        def send_with_id(message: Message) -> Awaitable[None]:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)[HEADER] = request_id
-            await send(message)
+                message["headers"] = [*message.get("headers", ()), (HEADER, request_id.encode())]
+            return send(message)
 
         started = time.perf_counter()
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
-            try:
-                await self._app(scope, receive, send_with_id)
-            finally:
-                if scope["path"] not in QUIET:
-                    log.info(
-                        "request",
-                        method=scope.get("method", "WEBSOCKET"),
-                        path=scope["path"],
-                        status=status,
-                        milliseconds=round(1_000 * (time.perf_counter() - started), 1),
-                    )
+        bound = structlog.contextvars.bind_contextvars(request_id=request_id)
+        try:
+            await self._app(scope, receive, send_with_id)
+        finally:
+            if scope["path"] not in QUIET:
+                log.info(
+                    "request",
+                    method=scope.get("method", "WEBSOCKET"),
+                    path=scope["path"],
+                    status=status,
+                    milliseconds=round(1_000 * (time.perf_counter() - started), 1),
+                )
+            structlog.contextvars.reset_contextvars(**bound)

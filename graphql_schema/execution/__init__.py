@@ -15,19 +15,23 @@ which fails when one of them changes.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from graphql import (
     ArgumentNode,
     DirectiveNode,
     ExecutionResult,
+    FragmentDefinitionNode,
     GraphQLSchema,
     VariableNode,
     Visitor,
+    default_field_resolver,
+    default_type_resolver,
     execute,
     visit,
 )
+from graphql.execution.collect_fields import FragmentDetails
 from graphql.pyutils import AwaitableOrValue, Undefined
 from strawberry import Schema
 from strawberry.execution import optimized_is_awaitable
@@ -35,6 +39,8 @@ from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
 from graphql_schema.execution.executor import PlannedExecutor
 from graphql_schema.execution.plan import Plan
+from graphql_schema.execution.resolvers import Resolvers
+from graphql_schema.execution.variables import Variables
 from graphql_schema.limits import Operation
 
 MAX_PLANS = 64  # of one operation: six variables in conditions
@@ -50,6 +56,7 @@ class Execution:
         known = self._class is StrawberryGraphQLCoreExecutionContext and not schema.exception_handlers
         in_parts = any(directive.name in {"defer", "stream"} for directive in self._schema.directives)
         self._fast = fast and known and not in_parts
+        self._resolvers = Resolvers(schema) if self._fast else None
         self._plans: WeakKeyDictionary[Operation, _Plans] = WeakKeyDictionary()
 
     def run(
@@ -60,9 +67,8 @@ class Execution:
         extensions: dict[str, Any] | None = None,
     ) -> AwaitableOrValue[ExecutionResult]:
         """What graphql.execute returns, for an operation that is valid. `variables` are as they came."""
-        own: dict[str, Any] = {"executor_class": self._class, "operation_extensions": extensions}
         if self._fast:
-            own |= {"executor_class": PlannedExecutor, "plan": self._plan(operation, variables)}
+            return self._planned(operation, context, variables, extensions)
         return execute(
             self._schema,
             operation.document,
@@ -70,30 +76,62 @@ class Execution:
             variable_values=variables,
             operation_name=operation.node.name.value if operation.node.name else None,
             is_awaitable=optimized_is_awaitable,  # type: ignore[arg-type]  # a TypeGuard that was typed as bool
-            **own,
+            executor_class=self._class,
+            operation_extensions=extensions,
         )
 
-    def _plan(self, operation: Operation, variables: Mapping[str, object]) -> Plan:
+    def _planned(
+        self, operation: Operation, context: object, variables: dict[str, Any], extensions: dict[str, Any] | None
+    ) -> AwaitableOrValue[ExecutionResult]:
+        """What Executor.build and graphql.execute do, with what they find out of an operation each time."""
         plans = self._plans.get(operation)
         if plans is None:
-            plans = self._plans[operation] = _Plans(self._schema, _switches(operation), {})
-        return plans.of(variables)
+            plans = self._plans[operation] = _Plans(self._schema, operation)
+        values = plans.variables.coerced(variables)
+        if isinstance(values, list):
+            return ExecutionResult(None, values)
+        executor = PlannedExecutor(
+            self._schema,
+            plans.fragment_definitions,
+            plans.fragments,
+            None,
+            context,
+            operation.node,
+            values,
+            default_field_resolver,
+            default_type_resolver,
+            default_field_resolver,
+            middleware_manager=self._resolvers,
+            is_awaitable=optimized_is_awaitable,
+            operation_extensions=extensions,
+            plan=plans.of(variables),
+        )
+        # nothing here is delivered in parts
+        return cast("AwaitableOrValue[ExecutionResult]", executor.execute_operation())
 
 
-class _Plans(NamedTuple):
-    """The plans of one operation. `switches` are the variables that its conditions read."""
+class _Plans:
+    """The plans of one operation, and what else all requests for it share."""
 
-    schema: GraphQLSchema
-    switches: tuple[str, ...]
-    known: dict[tuple[object, ...], Plan]
+    def __init__(self, schema: GraphQLSchema, operation: Operation) -> None:
+        self._schema = schema
+        self._switches = _switches(operation)  # the variables that its conditions read
+        self.known: dict[tuple[object, ...], Plan] = {}
+        self.variables = Variables(schema, operation.node)
+        self.fragment_definitions = {
+            each.name.value: each for each in operation.document.definitions if isinstance(each, FragmentDefinitionNode)
+        }
+        self.fragments = {name: FragmentDetails(each) for name, each in self.fragment_definitions.items()}
 
     def of(self, variables: Mapping[str, object]) -> Plan:
         """A variable that was not sent is not one that is null. What is no boolean is refused before it is used."""
-        sent = (variables.get(name, Undefined) for name in self.switches)
-        values = tuple(value if value is None or isinstance(value, bool) else Undefined for value in sent)
-        plan = self.known.get(values) or Plan(self.schema)
-        if len(self.known) < MAX_PLANS:
-            self.known[values] = plan
+        sent = [variables.get(name, Undefined) for name in self._switches]
+        values = tuple([value if value is None or isinstance(value, bool) else Undefined for value in sent])
+        plan = self.known.get(values)
+        if plan is None:
+            plan = Plan(self._schema)
+            if len(self.known) < MAX_PLANS:
+                self.known[values] = plan
         return plan
 
 

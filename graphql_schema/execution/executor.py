@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from graphql import GraphQLObjectType, GraphQLOutputType, GraphQLResolveInfo
+from graphql import GraphQLObjectType, GraphQLOutputType, GraphQLResolveInfo, GraphQLResolveInfoHelpers
 from graphql.execution.collect_fields import CollectedFields, FieldDetails
 from graphql.pyutils import AwaitableOrValue, Path
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
@@ -16,6 +16,16 @@ class PlannedExecutor(StrawberryGraphQLCoreExecutionContext):
     def __init__(self, *args: Any, plan: Plan, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._plan = plan
+
+    @property
+    def async_helpers(self) -> GraphQLResolveInfoHelpers:
+        """Made for each resolver. Kept, they and the executor hold each other, and with them all that an operation
+        loaded, until the garbage collector comes: that takes a fifth of the time of a short operation."""
+        return GraphQLResolveInfoHelpers(gather=self.gather_async_work, track=self.track_async_work)
+
+    @async_helpers.setter
+    def async_helpers(self, kept: GraphQLResolveInfoHelpers) -> None:
+        pass
 
     def execute_collected_root_fields(
         self, root_type: GraphQLObjectType, root_value: Any, grouped_field_set: Fields, *rest: Any

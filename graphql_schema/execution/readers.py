@@ -28,14 +28,14 @@ Column: TypeAlias = Sequence[Any]
 Reader: TypeAlias = Callable[[Column], list[Any]]
 
 # What these scalars return as it is: values of exactly this type, and within these bounds.
-_UNCHANGED: dict[GraphQLLeafType, type] = {
+UNCHANGED: dict[GraphQLLeafType, type] = {
     GraphQLString: str,
     GraphQLID: str,
     GraphQLBoolean: bool,
     GraphQLInt: int,
     GraphQLFloat: float,
 }
-_WITHIN: dict[GraphQLLeafType, Callable[[Any], bool]] = {
+WITHIN: dict[GraphQLLeafType, Callable[[Any], bool]] = {
     GraphQLInt: lambda value: -(2**31) <= value < 2**31,
     GraphQLFloat: isfinite,
 }
@@ -79,9 +79,9 @@ def _called(method: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def leaf_reader(type_: GraphQLLeafType, *, required: bool) -> Reader:
     coerce = type_.coerce_output_value
-    unchanged = {_UNCHANGED[type_]} if type_ in _UNCHANGED else set()
+    unchanged = {UNCHANGED[type_]} if type_ in UNCHANGED else set()
     unchanged |= {NoneType} if unchanged and not required else set()
-    within = _WITHIN.get(type_)
+    within = WITHIN.get(type_)
 
     def leaf(value: Any) -> Any:
         if value is None and not required:

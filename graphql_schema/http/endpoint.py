@@ -12,7 +12,7 @@ import structlog
 from graphql import OperationType
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from strawberry import Schema
 
 from app.errors import Unauthenticated
@@ -63,18 +63,20 @@ class GraphQLOverHTTP:
             return
         await response(scope, receive, send)
 
-    async def _respond(self, request: Request, receive: Receive) -> Response:
-        media_type = response_type(",".join(request.headers.getlist("accept")))
+    async def _respond(self, request: Request, receive: Receive) -> ASGIApp:
+        media_type = response_type(
+            ",".join([value.decode("latin-1") for name, value in request.scope["headers"] if name == b"accept"])
+        )
         if self._page is not None and _wants_page(request):
             page = self._page(request)
             return Response(page.html, media_type="text/html", headers=page.headers)
         try:
             answer = await self._answer(request, receive, media_type)
-            return _response(answer, media_type or JSON)
+            return _Response(answer, media_type or JSON)
         except ClientGone:
             raise
         except Exception as error:
-            return _response(refusal(error, request_id(request)), media_type or JSON)
+            return _Response(refusal(error, request_id(request)), media_type or JSON)
 
     async def _answer(self, request: Request, receive: Receive, media_type: str | None) -> Answer:
         if request.method not in {"GET", "POST"}:
@@ -115,8 +117,20 @@ def _wants_page(request: Request) -> bool:
     )
 
 
-def _response(answer: Answer, media_type: str) -> Response:
-    """A JSON client of the old kind gets 200 for whatever is about its document (section 6.4.1)."""
-    status = 200 if answer.about_the_document and media_type == JSON else answer.status
-    headers = {"content-type": f"{media_type}; charset=utf-8", "cache-control": "no-store", **answer.headers}
-    return Response(orjson.dumps(answer.body), status, headers)
+class _Response:
+    """An answer on its way. Starlette's Response works out of each header what is known here."""
+
+    def __init__(self, answer: Answer, media_type: str) -> None:
+        self._body = orjson.dumps(answer.body)
+        # A JSON client of the old kind gets 200 for whatever is about its document (section 6.4.1).
+        self._status = 200 if answer.about_the_document and media_type == JSON else answer.status
+        self._headers = [
+            (b"content-type", f"{media_type}; charset=utf-8".encode()),
+            (b"cache-control", b"no-store"),
+            *[(name.encode(), value.encode()) for name, value in answer.headers.items()],
+            (b"content-length", b"%d" % len(self._body)),
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        await send({"type": "http.response.start", "status": self._status, "headers": self._headers})
+        await send({"type": "http.response.body", "body": self._body})

@@ -22,6 +22,7 @@ def response_type(accept: str) -> str | None:
     return JSON if plain > 0 else None
 
 
+@lru_cache(maxsize=64)
 def is_json(content_type: str) -> bool:
     """Whether a request's Content-Type is JSON in UTF-8, the only one that is read."""
     name, *parameters = [part.strip().lower() for part in content_type.split(";")]

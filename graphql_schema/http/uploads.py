@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.types import Receive
 
 from app.settings import Settings
-from graphql_schema.http.requests import BadRequest, ClientGone, OperationRequest, checked
+from graphql_schema.http.requests import BadRequest, ClientGone, OperationRequest, checked, header
 
 PREFLIGHT_HEADERS = ("graphql-require-preflight", "apollo-require-preflight", "x-requested-with")
 MAX_FILES = 10
@@ -41,7 +41,8 @@ class Uploaded:
 
 def is_upload(request: Request) -> bool:
     """Whether the request is multipart. Raises BadRequest if it is, without a header that proves a preflight."""
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    content_type = header(request.scope["headers"], b"content-type") or ""
+    media_type = content_type.partition(";")[0].strip().lower()
     if request.method != "POST" or media_type != "multipart/form-data":
         return False
     if not any(request.headers.get(name) for name in PREFLIGHT_HEADERS):

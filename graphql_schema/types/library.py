@@ -186,8 +186,8 @@ class SourceType:
             description=source.description,
             private=source.private,
             owner=source.owner,
-            lifecycle=SourceLifecycle(source.lifecycle),
-            availability=SourceAvailability(source.availability),
+            lifecycle=SourceLifecycle[source.lifecycle],
+            availability=SourceAvailability[source.availability],
         )
 
     @strawberry.field(description="The version with the highest number, whatever its status.")

@@ -26,23 +26,6 @@ class SnippetType:
     highlights: list[TextRangeType] = strawberry.field(description="Where the matched words stand in `text`.")
 
 
-class _Shown:
-    """What is drawn from one hit, once, however many fields show it."""
-
-    def __init__(self, hit: Hit, query: Query) -> None:
-        self._hit = hit
-        self._query = query
-
-    @cached_property
-    def highlights(self) -> tuple[TextRange, ...]:
-        """A title hit is shown from its start: its passage was not searched for the words (R14)."""
-        return () if self._hit.by_title else highlights(self._hit.text, self._query)
-
-    @cached_property
-    def snippet(self) -> Snippet:
-        return snippet(self._hit.text, self.highlights)
-
-
 @strawberry.type(
     name="Hit",
     description="A passage that the caller may read. Its fields are the same whichever search found it; `rank` of a "
@@ -56,8 +39,8 @@ class HitType:
     text_hash: str = strawberry.field(description="The sha256 of `text` in UTF-8, 64 hexadecimal digits.")
     rank: float = strawberry.field(description="How well it matches, above 0. Comparable within one search step only.")
     text: str = strawberry.field(description="The whole passage.")
-    shown: strawberry.Private[_Shown]
     hit: strawberry.Private[Hit]
+    query: strawberry.Private[Query]
 
     @classmethod
     def wrap(cls, hit: Hit, query: Query) -> "HitType":
@@ -69,25 +52,34 @@ class HitType:
             text_hash=hit.text_hash,
             rank=hit.rank,
             text=hit.text,
-            shown=_Shown(hit, query),
             hit=hit,
+            query=query,
         )
+
+    # Drawn once, however many fields show it.
+    @cached_property
+    def _marks(self) -> tuple[TextRange, ...]:
+        """A title hit is shown from its start: its passage was not searched for the words (R14)."""
+        return () if self.hit.by_title else highlights(self.hit.text, self.query)
+
+    @cached_property
+    def _shown(self) -> Snippet:
+        return snippet(self.hit.text, self._marks)
 
     @strawberry.field(
         description="At most 300 characters of the passage as safe HTML: inserted as HTML it shows what was written "
         "and runs nothing. The stretch that holds most of the matched words, or the passage's start."
     )
     def snippet_safe(self) -> str:
-        return self.shown.snippet.html
+        return self._shown.html
 
     @strawberry.field(description="The same stretch as plain text, with the ranges of the matched words in it.")
     def snippet(self) -> SnippetType:
-        shown = self.shown.snippet
-        return SnippetType(text=shown.text, highlights=_ranges(shown.highlights))
+        return SnippetType(text=self._shown.text, highlights=_ranges(self._shown.highlights))
 
     @strawberry.field(description="Where the matched words stand in `text`; empty where the title matched.")
     def highlights(self) -> list[TextRangeType]:
-        return _ranges(self.shown.highlights)
+        return _ranges(self._marks)
 
     @strawberry.field(description="The source of the passage.")
     def source(self) -> SourceType:
