@@ -38,6 +38,9 @@ PLANNER = {
     "max_parallel_workers_per_gather": "0",
     "work_mem": "16MB",
 }
+# Of statements that look up a few rows by their keys, planning is the greater part. Theirs are planned once on each
+# connection, when a table may yet be small; it is not to be read whole when it has grown.
+KEPT_PLANS = PLANNER | {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
 CONNECT_SECONDS = 5.0
 # The driver keeps prepared what is at most 15 kB long. The search for any word is longer, and was prepared each time.
 ANY_SIZE = 0
@@ -49,9 +52,11 @@ class HotStatement:
     """A read, written in Core, compiled once. Parameters are named, and every one must be given.
 
     Values that are known when it is written stand in its text: of a search's 26 parameters they were eleven.
+    `keep_plan`: the way to its rows is the same whatever the parameters.
     """
 
-    def __init__(self, statement: Select[*tuple[Any, ...]]) -> None:
+    def __init__(self, statement: Select[*tuple[Any, ...]], *, keep_plan: bool = False) -> None:
+        self.keep_plan = keep_plan
         whole = cast("Select[*tuple[Any, ...]]", replacement_traverse(statement, {}, _written_out))
         compiled = whole.compile(dialect=_DIALECT, compile_kwargs={"render_postcompile": True})
         self.sql = str(compiled)
@@ -71,28 +76,52 @@ def _written_out(element: object, **_: object) -> ColumnElement[Any] | None:
 
 
 class Database:
-    """One PostgreSQL server's connections."""
+    """One PostgreSQL server's connections, half of them for statements whose plans are kept.
 
-    def __init__(self, url: str, settings: Settings, *, connect_seconds: float = CONNECT_SECONDS) -> None:
+    `connect_seconds`: how long a new connection may take; `pool_seconds`: how long one waits for a free one.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        settings: Settings,
+        *,
+        connect_seconds: float = CONNECT_SECONDS,
+        pool_seconds: float = CONNECT_SECONDS,
+    ) -> None:
         self.url = driver_url(url)
-        timeout = {"statement_timeout": str(settings.statement_timeout_ms)}
-        self.engine: AsyncEngine = create_async_engine(
+        kept = settings.database_pool_size // 2
+        seconds = connect_seconds, pool_seconds
+        self.engine = self._engine(PLANNER, settings.database_pool_size - kept, settings, *seconds)
+        self._kept = self._engine(KEPT_PLANS, kept, settings, *seconds) if kept else self.engine
+        self._reads = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+    def _engine(
+        self, planner: dict[str, str], pool_size: int, settings: Settings, connect_seconds: float, pool_seconds: float
+    ) -> AsyncEngine:
+        engine = create_async_engine(
             self.url,
-            pool_size=settings.database_pool_size,
+            pool_size=pool_size,
             max_overflow=0,
             hide_parameters=True,  # texts and queries do not belong in logs
-            pool_timeout=CONNECT_SECONDS,
+            pool_timeout=pool_seconds,
             connect_args={
-                "server_settings": PLANNER | timeout,
+                "server_settings": planner | {"statement_timeout": str(settings.statement_timeout_ms)},
                 "timeout": connect_seconds,
                 "max_cacheable_statement_size": ANY_SIZE,
             },
         )
-        event.listen(self.engine.sync_engine, "checkout", _refuse_dead)
-        self._reads = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        event.listen(engine.sync_engine, "checkout", _refuse_dead)
+        return engine
+
+    @property
+    def engines(self) -> set[AsyncEngine]:
+        """Those that have connections."""
+        return {self.engine, self._kept}
 
     async def close(self) -> None:
         await self.engine.dispose()
+        await self._kept.dispose()
 
     @asynccontextmanager
     async def read(self, *, patient: bool = False) -> AsyncIterator[ReadSession]:
@@ -116,8 +145,9 @@ class Database:
     async def fetch(self, statement: HotStatement, **parameters: object) -> Sequence[Record]:
         """Run a hot statement on its own, in a transaction of one statement."""
         arguments = statement.arguments(parameters)
+        engine = self._kept if statement.keep_plan else self.engine
         # What `engine.connect` does around this costs 70 µs of the 200 that a short statement takes.
-        connection = await greenlet_spawn(self.engine.sync_engine.raw_connection)
+        connection = await greenlet_spawn(engine.sync_engine.raw_connection)
         assert connection.driver_connection is not None
         try:
             rows: list[Record] = await connection.driver_connection.fetch(statement.sql, *arguments)

@@ -13,6 +13,7 @@ from app.knowledge_bases.service import KnowledgeBases
 from app.library.files import FileStore
 from app.library.service import Library
 from app.migrating import migrate
+from app.replicas import Replicas, watched
 from app.retrieval.service import Retrieval
 from app.settings import Settings
 
@@ -29,6 +30,7 @@ class Services:
 
     settings: Settings
     database: Database
+    replicas: Replicas
     files: FileStore
     library: Library
     knowledge_bases: KnowledgeBases
@@ -38,26 +40,32 @@ class Services:
 
 
 @asynccontextmanager
-async def open_services(settings: Settings, authorizer: Authorizer | None = None) -> AsyncIterator[Services]:
+async def open_services(
+    settings: Settings, authorizer: Authorizer | None = None, *, use_replicas: bool = False
+) -> AsyncIterator[Services]:
     """The services of these settings, on a database that has all migrations; the embedded one is started if need be.
 
-    `authorizer` decides in place of the one that the settings name; whoever made it closes it.
+    `authorizer` decides in place of the one that the settings name; whoever made it closes it. `use_replicas` is for
+    who answers questions: a worker or a command has no use for connections to replicas.
     """
     async with AsyncExitStack() as stack:
         url = stack.enter_context(running(settings.data_dir)) if settings.embedded else database_url(settings)
         await migrate(url)
         database = Database(url, settings)
         stack.push_async_callback(database.close)
+        replica_urls = settings.replica_urls if use_replicas else []
+        replicas = await stack.enter_async_context(watched(replica_urls, database, settings))
         files = FileStore.from_settings(settings)
         worker = Worker(database, files, settings)
         stack.callback(worker.close)
         yield Services(
             settings=settings,
             database=database,
+            replicas=replicas,
             files=files,
             library=Library(database, files),
             knowledge_bases=KnowledgeBases(database),
-            retrieval=Retrieval(database),
+            retrieval=Retrieval(database, replicas),
             authorizer=authorizer or _authorizer(settings, database, stack),
             worker=worker,
         )

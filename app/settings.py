@@ -3,12 +3,23 @@
 docs/settings.md has a heading for each; a test checks it.
 """
 
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 import platformdirs
-from pydantic import AliasChoices, Field, HttpUrl, PositiveFloat, PositiveInt, SecretStr, model_validator
+from pydantic import (
+    AliasChoices,
+    Field,
+    HttpUrl,
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -16,15 +27,25 @@ def _data_dir() -> Path:
     return platformdirs.user_data_path("gctl")
 
 
-class Settings(BaseSettings):
-    """Frozen after it was read. Names in the environment are `GCTL_` and the field's name, but for `DATABASE_URL`."""
+def _addresses(urls: SecretStr | None) -> list[str]:
+    return [] if urls is None else [url for url in re.split(r"[,\s]+", urls.get_secret_value()) if url]
 
-    model_config = SettingsConfigDict(env_prefix="GCTL_", frozen=True, extra="ignore", env_ignore_empty=True)
+
+class Settings(BaseSettings):
+    """Frozen after it was read. Names in the environment are `GCTL_` and the field's name, but for `DATABASE_…`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="GCTL_", frozen=True, extra="ignore", env_ignore_empty=True, hide_input_in_errors=True
+    )
 
     # where the data is
     database_url: Annotated[SecretStr | None, Field(validation_alias=AliasChoices("DATABASE_URL", "database_url"))] = (
         None
     )
+    database_replica_urls: Annotated[
+        SecretStr | None, Field(validation_alias=AliasChoices("DATABASE_REPLICA_URLS", "database_replica_urls"))
+    ] = None
+    replica_lag_seconds: NonNegativeFloat = 0.0
     data_dir: Path = Field(default_factory=_data_dir)
     database_pool_size: PositiveInt = 10
     statement_timeout_ms: PositiveInt = 5_000
@@ -85,10 +106,23 @@ class Settings(BaseSettings):
             raise ValueError("GCTL_JWT_SECRET and GCTL_JWKS_URL are both set; tokens are signed one way or the other.")
         return self
 
+    @field_validator("database_replica_urls")
+    @classmethod
+    def _are_addresses(cls, urls: SecretStr | None) -> SecretStr | None:
+        for number, url in enumerate(_addresses(urls), 1):
+            if not url.startswith(("postgresql://", "postgres://")):
+                raise ValueError(f"address {number} does not begin with postgresql://. A comma in a password is %2C.")
+        return urls
+
     @property
     def embedded(self) -> bool:
         """Whether the embedded PostgreSQL is used: when no DATABASE_URL is set."""
         return self.database_url is None
+
+    @property
+    def replica_urls(self) -> list[str]:
+        """The replicas' addresses. They hold passwords: never log them."""
+        return _addresses(self.database_replica_urls)
 
     @cached_property
     def files_location(self) -> str:

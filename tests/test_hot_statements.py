@@ -91,3 +91,22 @@ async def test_a_statement_of_any_size_is_prepared_once(database: Database) -> N
     for _ in range(2):
         await database.fetch(long)
         assert (await database.fetch(prepared))[0]["count"] == 1
+
+
+@pytest.mark.parametrize("keep_plan", [True, False])
+async def test_a_plan_is_kept_only_where_that_is_asked(services: Services, settings: Settings, keep_plan: bool) -> None:
+    sought = HotStatement(
+        select(literal("a sought statement"), bindparam("number", type_=Integer())), keep_plan=keep_plan
+    )
+    plans = HotStatement(
+        select(text("generic_plans, custom_plans"))
+        .select_from(text("pg_prepared_statements"))
+        .where(text("statement LIKE '%a sought statement%'")),
+        keep_plan=keep_plan,
+    )
+    own = Database(services.database.url.render_as_string(False), settings.model_copy(update={"database_pool_size": 2}))
+    for number in range(8):
+        await own.fetch(sought, number=number)
+    ((generic, custom),) = [row for row in await own.fetch(plans) if sum(row) == 8]
+    await own.close()
+    assert (generic, custom) == ((8, 0) if keep_plan else (0, 8))

@@ -33,7 +33,8 @@ def _readable_sources() -> HotStatement:
             Source.lifecycle == "ACTIVE",
             Source.availability == "AVAILABLE",
             readable(Source.private.expression, Source.id.expression, asked_open_read()),
-        )
+        ),
+        keep_plan=True,
     )
 
 

@@ -83,7 +83,7 @@ def _admitted() -> Admission:
     return admitted(Passage.source_id, asked_open_read())
 
 
-_BY_ID = HotStatement(_by_id())
+_BY_ID = HotStatement(_by_id(), keep_plan=True)
 _BY_STRETCH = HotStatement(_by_stretch())
 _NO_LIST: dict[str, object] = {"source_ids": None, "denied": []}
 

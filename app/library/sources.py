@@ -103,7 +103,7 @@ async def visible_sources(
 
 
 _IDS = bindparam("ids", type_=ARRAY(Uuid()))
-_BY_ID = HotStatement(_visible_sources(Source.id == any_(_IDS)))
+_BY_ID = HotStatement(_visible_sources(Source.id == any_(_IDS)), keep_plan=True)
 
 
 async def sources_by_id(database: Database, subject: Subject, ids: Collection[UUID]) -> dict[UUID, SourceDetails]:

@@ -1,8 +1,8 @@
 """Runs the searches. Plain rows out; who asks and what is admitted go in as parameters."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from app.access.subject import Subject
@@ -55,7 +55,7 @@ class Hit(NamedTuple):
 @cache
 def statement(form: Form) -> HotStatement:
     """The search in this form, compiled once."""
-    return HotStatement(search(form))
+    return HotStatement(search(form), keep_plan=form.small)
 
 
 async def search_index(
@@ -69,14 +69,17 @@ async def search_index(
     denied: Collection[UUID] = (),
     match: MatchMode = MatchMode.ALL_WORDS,
     sources: bool = False,
+    small: bool = False,
 ) -> list[Hit]:
     """The admitted hits, content first, then titles, then any word (R28), at most `limit`: one statement, one state.
 
-    A question of one term has nothing more to find in a third step. Raises ScopeChanged when `scope` is no longer so.
+    A question of one term has nothing more to find in a third step. `small`: the index is.
+
+    Raises ScopeChanged when `scope` is no longer so.
     """
     any_word = match is MatchMode.ANY_WORD and len(query.terms) > 1
     rows = await database.fetch(
-        statement(Form(bool(query.terms), scope.open_read, any_word, sources)),
+        statement(Form(bool(query.terms), scope.open_read, any_word, sources, small and not any_word)),
         workspace_id=subject.workspace_id,
         subjects=subject.names,
         all_words=query.all_words,
@@ -89,7 +92,7 @@ async def search_index(
     )
     if not rows[0][0]:
         raise ScopeChanged("The index changed while it was searched.")
-    return [] if rows[0][_STEP] is None else [_hit(row, sources) for row in rows]
+    return [] if rows[0][_STEP] is None else _hits(rows, sources)
 
 
 def told(subject: Subject, scope: Scope) -> dict[str, object]:
@@ -101,11 +104,8 @@ def told(subject: Subject, scope: Scope) -> dict[str, object]:
     return {"knowledge_base_id": index.knowledge_base_id, "index_id": index.id, **columns}
 
 
-def _hit(row: Record, sources: bool) -> Hit:
-    values = tuple(row)
-    return Hit._make((*values[_STEP:_SOURCE], _source(values) if sources else None))
-
-
-def _source(values: tuple[Any, ...]) -> SourceDetails:
+def _hits(rows: Sequence[Record], sources: bool) -> list[Hit]:
     """Whoever may read a source's passages sees its details (R4)."""
-    return SourceDetails._make((values[_SOURCE_ID], *values[_SOURCE:], True))
+    columns = list(map(tuple, rows))
+    details = [SourceDetails._make((row[_SOURCE_ID], *row[_SOURCE:], True)) if sources else None for row in columns]
+    return [Hit._make((*row[_STEP:_SOURCE], source)) for row, source in zip(columns, details, strict=True)]

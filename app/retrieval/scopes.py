@@ -12,19 +12,25 @@ from uuid import UUID
 from app.access.subject import Subject
 from app.database import Database, HotStatement
 from app.knowledge_bases.facts import IndexState, index_state
+from app.replicas import written
 from app.retrieval.statements import scopes
 
 REMEMBERED = 10_000
 
-_SCOPES = HotStatement(scopes())
+_SCOPES = HotStatement(scopes(), keep_plan=True)
+_SCOPES_AND_POSITION = HotStatement(scopes().add_columns(written().label("written")), keep_plan=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Scopes:
-    """What one statement says of a caller and the knowledge bases it named. A base without an index maps to None."""
+    """What one statement says of a caller and the knowledge bases it named. A base without an index maps to None.
+
+    `written`: how far the database was written, if that was asked (app/replicas.py).
+    """
 
     open_read: bool
     indexes: dict[UUID, IndexState | None]
+    written: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +41,18 @@ class Scope:
     index: IndexState | None
 
 
-async def load_scopes(database: Database, subject: Subject, knowledge_base_ids: Iterable[UUID]) -> Scopes:
+async def load_scopes(
+    database: Database, subject: Subject, knowledge_base_ids: Iterable[UUID], *, position: bool = False
+) -> Scopes:
     """One statement for all of them. A knowledge base that the workspace does not have is missing from `indexes`."""
     rows = await database.fetch(
-        _SCOPES,
+        _SCOPES_AND_POSITION if position else _SCOPES,
         workspace_id=subject.workspace_id,
         subjects=subject.names,
         knowledge_base_ids=list(knowledge_base_ids),
     )
     found = {row["knowledge_base_id"]: index_state(row) for row in rows if row["knowledge_base_id"] is not None}
-    return Scopes(open_read=rows[0]["open_read"], indexes=found)
+    return Scopes(open_read=rows[0]["open_read"], indexes=found, written=rows[0]["written"] if position else None)
 
 
 class RememberedScopes:

@@ -10,9 +10,12 @@ from app.errors import AppError, AuthorizationUnavailable, IndexNotReady, NotFou
 from app.knowledge_bases.facts import IndexState
 from app.knowledge_bases.lifecycle import State, remedy, shown_state
 from app.query import Query, parse
+from app.replicas import Replicas
 from app.retrieval.repository import Hit, ScopeChanged, search_index
 from app.retrieval.request import RetrieveRequest
+from app.retrieval.routing import Routing
 from app.retrieval.scopes import RememberedScopes, Scope, Scopes, load_scopes
+from app.retrieval.sizes import IndexSizes
 
 # Whether each source may be served now, in order (SPEC R12): a DataLoader's load_many, or an authorizer's check.
 ReadCheck = Callable[[Sequence[UUID]], Awaitable[Sequence[bool]]]
@@ -44,6 +47,7 @@ class _Pending:
     query: Query
     wanted: int
     scope: Scope | None = None
+    written: int | None = None
     found: Sequence[Hit] = ()
     hits: Sequence[Hit] = ()
     settled: bool = False
@@ -67,7 +71,7 @@ class _Pending:
         allowed = [h for h in self.found if h.source_id not in denied and (listed is None or h.source_id in listed)]
         self.hits = allowed[: self.request.limit]
         full = len(self.hits) == self.request.limit or len(self.found) < self.wanted
-        refused = any(hit.source_id in denied for hit in self.found)
+        refused = bool(denied) and any(hit.source_id in denied for hit in self.found)
         self.settled = full and not (refused and any(hit.by_any_word for hit in self.hits))
 
     def undecided(self, error: AppError) -> None:
@@ -85,9 +89,12 @@ class _Pending:
 class Retrieval:
     """Answers questions. It lives as long as the process, and remembers where they were searched."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, replicas: Replicas) -> None:
         self._database = database
+        self._replicas = replicas
+        self._routing = Routing(database, replicas)
         self._remembered = RememberedScopes()
+        self._sizes = IndexSizes()
 
     async def answers(
         self, subject: Subject, requests: Sequence[RetrieveRequest], read_check: ReadCheck
@@ -96,8 +103,9 @@ class Retrieval:
         authorizer that cannot decide those that have hits. The database's errors are raised: they concern all.
         """
         pending = [_Pending(request, parse(request.query), request.limit) for request in requests]
-        for p in pending:
-            p.scope = self._remembered.find(subject, p.request.knowledge_base_id)
+        if not self._replicas.usable:  # else the primary is asked, each time, what a replica must hold
+            for p in pending:
+                p.scope = self._remembered.find(subject, p.request.knowledge_base_id)
         await self._load_scopes(subject, [p for p in pending if p.scope is None])
         await self._find_and_check(subject, pending, read_check)
         return [p.outcome for p in pending]
@@ -107,8 +115,9 @@ class Retrieval:
         if not pending:
             return
         bases = {p.request.knowledge_base_id for p in pending if p.request.knowledge_base_id is not None}
-        scopes = await load_scopes(self._database, subject, bases)
+        scopes = await load_scopes(self._database, subject, bases, position=self._replicas.usable)
         for p in pending:
+            p.written = scopes.written
             try:
                 p.scope = _scope(scopes, p.request.knowledge_base_id)
             except AppError as error:
@@ -119,6 +128,8 @@ class Retrieval:
         denied: set[UUID] = set()
         for factor in (None, *REFILL_FACTORS):
             unsettled = [p for p in pending if not p.settled]
+            if not unsettled:
+                return
             for p in unsettled:
                 if factor is not None:
                     p.widen(factor)
@@ -144,17 +155,24 @@ class Retrieval:
         p.fail(changed)
 
     async def _found(self, subject: Subject, scope: Scope, p: _Pending, denied: set[UUID]) -> list[Hit]:
-        return await search_index(
-            self._database,
-            subject,
-            scope,
-            query=p.query,
-            limit=p.wanted,
-            source_ids=p.request.source_ids,
-            denied=denied,
-            match=p.request.match,
-            sources=p.request.sources,
-        )
+        index_id = subject.workspace_id if scope.index is None else scope.index.id
+        small = await self._sizes.small(self._database, subject.workspace_id, index_id, scope.open_read)
+
+        def search(database: Database) -> Awaitable[list[Hit]]:
+            return search_index(
+                database,
+                subject,
+                scope,
+                query=p.query,
+                limit=p.wanted,
+                source_ids=p.request.source_ids,
+                denied=denied,
+                match=p.request.match,
+                sources=p.request.sources,
+                small=small,
+            )
+
+        return await self._routing.run(search, subject, p.written)
 
 
 def _scope(scopes: Scopes, base_id: UUID | None) -> Scope:

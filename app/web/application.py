@@ -16,6 +16,7 @@ from app.settings import Settings
 from app.web.assets import Assets
 from app.web.authentication import Authenticator
 from app.web.callers import Callers
+from app.web.direct import Direct
 from app.web.documents import Documents
 from app.web.graphiql import STATIC_FOLDER, STATIC_URL
 from app.web.health import healthz, readyz
@@ -42,7 +43,7 @@ def create_app(settings: Settings, graphql: ASGIApp, mcp: Door, authorizer: Auth
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[Mapping[str, Any]]:
         async with AsyncExitStack() as stack:
-            services = await stack.enter_async_context(open_services(settings, authorizer))
+            services = await stack.enter_async_context(open_services(settings, authorizer, use_replicas=True))
             verifier = TokenVerifier(settings)
             stack.push_async_callback(verifier.aclose)
             if settings.worker_in_server:
@@ -63,4 +64,5 @@ def create_app(settings: Settings, graphql: ASGIApp, mcp: Door, authorizer: Auth
         Route("/readyz", readyz),
         Mount(STATIC_URL, Assets(directory=STATIC_FOLDER)),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(RequestLog)], lifespan=lifespan)
+    middleware = [Middleware(RequestLog), Middleware(Direct, path="/graphql", endpoint=graphql)]
+    return Starlette(routes=routes, middleware=middleware, lifespan=lifespan)

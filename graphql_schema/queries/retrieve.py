@@ -62,7 +62,7 @@ class RetrieveQueries:
             knowledge_base_id=None if knowledge_base_id is strawberry.UNSET else knowledge_base_id,
             limit=limit,
             source_ids=None if source_ids is strawberry.UNSET else source_ids,
-            match=Match(match.value),
+            match=Match[match.name],
             sources=_asks_for_sources(info),
         )
         return RetrievalType.wrap(await info.context.loaders.answer_by_request.load(request))

@@ -27,8 +27,8 @@ async def test_one_retrieve_with_50_hits_and_1000_source_ids_takes_two_statement
         ids=ids,
     )
     assert len(found["retrieve"]["hits"]) == 50
-    # where to search, which is remembered; content and titles, with the sources; the read checks
-    assert len(heard) == 3, heard
+    # where to search and how large it is, which are remembered; the search, with the sources; the read checks
+    assert len(heard) == 4, heard
     heard.clear()
     again = await world.reader.ask(
         f'query ($kb: ID) {{ retrieve(knowledgeBaseId: $kb, query: "shackles", limit: 50) {{ {HITS} }} }}', kb=base
@@ -37,7 +37,7 @@ async def test_one_retrieve_with_50_hits_and_1000_source_ids_takes_two_statement
     assert len(heard) == 2, heard
 
 
-@pytest.mark.parametrize(("aliases", "statements"), [(1, 3), (10, 12)])
+@pytest.mark.parametrize(("aliases", "statements"), [(1, 4), (10, 13)])
 async def test_aliases_share_all_but_their_searches(
     world: World, heard: Statements, aliases: int, statements: int
 ) -> None:
@@ -59,4 +59,4 @@ async def test_equal_questions_of_one_operation_are_asked_once(world: World, hea
     question = 'retrieve(query: "rigging") { hits { chunkId } }'
     found = await world.reader.ask(f"{{ a: {question} b: {question} }}")
     assert found["a"] == found["b"]
-    assert len(heard) == 3, heard
+    assert len(heard) == 4, heard

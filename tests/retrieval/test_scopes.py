@@ -81,7 +81,8 @@ async def test_a_new_generation_is_searched_at_once(world: World, heard: Stateme
     await world.work()
     heard.clear()
     assert await world.reader.hits("rigging", base) == ONE_HIT
-    assert len(heard) == 4, heard  # what was remembered, where to search, the search, the read checks
+    # the search of what was remembered; where to search, and how large it is; the search; the read checks
+    assert len(heard) == 5, heard
     heard.clear()
     assert await world.reader.hits("rigging", base) == ONE_HIT
     assert len(heard) == 2, heard
