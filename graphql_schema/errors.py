@@ -23,6 +23,7 @@ _TIMEOUTS = (TimeoutError, asyncpg.QueryCanceledError)
 _NO_CONNECTION = (
     OSError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # the server's last word was read, and not yet that the connection ended
     asyncpg.PostgresConnectionError,
     asyncpg.TooManyConnectionsError,
     asyncpg.CannotConnectNowError,

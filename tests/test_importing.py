@@ -144,7 +144,7 @@ async def test_a_knowledge_base_is_made_and_built_and_grows(world: World, tmp_pa
     done = await run(world, path, "--knowledge-base", "Harbors", GCTL_LOG_LEVEL="info")
     assert f"Knowledge base Harbors ({found[1]}) is READY." in done.out
     assert len(await world.reader.hits("dredged", found[1])) == 5
-    assert '"event": "job_done"' in done.err
+    assert '"event":"job_done"' in done.err
 
 
 async def test_an_import_that_is_killed_is_simply_run_again(world: World, tmp_path: Path) -> None:

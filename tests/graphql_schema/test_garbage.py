@@ -15,7 +15,7 @@ from graphql_schema.http.connection import Connected
 from graphql_schema.schema import schema
 from tests.world import RETRIEVE, World
 
-TIMES = 20
+TIMES = 100  # what else runs in this process leaves some objects too
 
 
 async def _connected() -> dict[str, str]:
