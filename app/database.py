@@ -16,7 +16,9 @@ from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import asyncpg as asyncpg_dialect
 from sqlalchemy.engine import AdaptedConnection
 from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
+from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.visitors import replacement_traverse
 from sqlalchemy.util import greenlet_spawn
 
@@ -93,7 +95,10 @@ class Database:
         kept = settings.database_pool_size // 2
         seconds = connect_seconds, pool_seconds
         self.engine = self._engine(PLANNER, settings.database_pool_size - kept, settings, *seconds)
-        self._kept = self._engine(KEPT_PLANS, kept, settings, *seconds) if kept else self.engine
+        self._kept: _KeptConnections | None = None
+        if kept:
+            engine = self._engine(KEPT_PLANS, kept, settings, *seconds)
+            self._kept = _KeptConnections(engine, kept, pool_seconds)
         self._reads = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     def _engine(
@@ -117,11 +122,12 @@ class Database:
     @property
     def engines(self) -> set[AsyncEngine]:
         """Those that have connections."""
-        return {self.engine, self._kept}
+        return {self.engine} if self._kept is None else {self.engine, self._kept.engine}
 
     async def close(self) -> None:
         await self.engine.dispose()
-        await self._kept.dispose()
+        if self._kept is not None:
+            await self._kept.close()
 
     @asynccontextmanager
     async def read(self, *, patient: bool = False) -> AsyncIterator[ReadSession]:
@@ -145,19 +151,73 @@ class Database:
     async def fetch(self, statement: HotStatement, **parameters: object) -> Sequence[Record]:
         """Run a hot statement on its own, in a transaction of one statement."""
         arguments = statement.arguments(parameters)
-        engine = self._kept if statement.keep_plan else self.engine
+        if statement.keep_plan and self._kept is not None:
+            return await self._kept.fetch(statement.sql, arguments)
         # What `engine.connect` does around this costs 70 µs of the 200 that a short statement takes.
-        connection = await greenlet_spawn(engine.sync_engine.raw_connection)
-        assert connection.driver_connection is not None
+        connection = await greenlet_spawn(self.engine.sync_engine.raw_connection)
         try:
-            rows: list[Record] = await connection.driver_connection.fetch(statement.sql, *arguments)
-        except asyncio.CancelledError:
-            # The driver asks the server to stop the statement; a connection in that state is not used again.
-            await greenlet_spawn(connection.invalidate)
-            raise
+            return await _fetch(connection, statement.sql, arguments)
         finally:
             connection.close()  # sends nothing: no transaction of ours is open
-        return rows
+
+
+class _KeptConnections:
+    """Connections of a pool that nobody else uses: they stay out. Handing one back takes longer than most of them work.
+
+    (Measured: 36 µs of CPU for a short statement, 88 with the pool's part, 98 with asyncpg's own pool.)
+    """
+
+    def __init__(self, engine: AsyncEngine, size: int, wait_seconds: float) -> None:
+        self.engine = engine
+        self._free = asyncio.Semaphore(size)
+        self._wait_seconds = wait_seconds
+        self._idle: list[PoolProxiedConnection] = []
+
+    async def fetch(self, sql: str, arguments: Sequence[object]) -> Sequence[Record]:
+        """Raises SQLAlchemy's TimeoutError, as a pool does, when none came free in time."""
+        if self._free.locked():
+            try:
+                await asyncio.wait_for(self._free.acquire(), self._wait_seconds)
+            except TimeoutError:
+                raise PoolTimeoutError("No connection came free.") from None
+        else:
+            await self._free.acquire()
+        try:
+            connection = await self._take()
+            try:
+                return await _fetch(connection, sql, arguments)
+            finally:
+                self._idle.append(connection)
+        finally:
+            self._free.release()
+
+    async def _take(self) -> PoolProxiedConnection:
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_valid and not _driver(connection).is_closed():
+                return connection
+            connection.close()  # the pool finds that it is dead, and replaces it
+        return await greenlet_spawn(self.engine.sync_engine.raw_connection)
+
+    async def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+        await self.engine.dispose()
+
+
+async def _fetch(connection: PoolProxiedConnection, sql: str, arguments: Sequence[object]) -> Sequence[Record]:
+    try:
+        rows: list[Record] = await _driver(connection).fetch(sql, *arguments)
+    except asyncio.CancelledError:
+        # The driver asks the server to stop the statement; a connection in that state is not used again.
+        await greenlet_spawn(connection.invalidate)
+        raise
+    return rows
+
+
+def _driver(connection: PoolProxiedConnection) -> Any:
+    assert connection.driver_connection is not None
+    return connection.driver_connection
 
 
 def _refuse_dead(connection: AdaptedConnection, *_: object) -> None:

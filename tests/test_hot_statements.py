@@ -1,41 +1,52 @@
 """The short way to the database: what becomes of its connections."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import asyncpg
 import pytest
 import pytest_asyncio
-from sqlalchemy import ARRAY, Integer, bindparam, cast, func, literal, select, text
+from sqlalchemy import ARRAY, Integer, Select, bindparam, cast, func, literal, select, text
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from app.database import Database, HotStatement
+from app.database import Database, HotStatement, Record
 from app.services import Services, database_url
 from app.settings import Settings
 
-PID = HotStatement(select(func.pg_backend_pid().label("pid")))
-SLEEP = HotStatement(select(func.pg_sleep(bindparam("seconds", type_=Integer()))))
-WRONG = HotStatement(select(1 / bindparam("zero", type_=Integer())))
+PID = select(func.pg_backend_pid().label("pid"))
+SLEEP = select(func.pg_sleep(bindparam("seconds", type_=Integer())))
+WRONG = select(1 / bindparam("zero", type_=Integer()))
 
 
-@pytest_asyncio.fixture
-async def database(services: Services, settings: Settings) -> AsyncIterator[Database]:  # noqa: ARG001 the server runs
-    """One connection: whatever is left on it meets the next statement."""
-    own = Database(database_url(settings), settings.model_copy(update={"database_pool_size": 1}))
+class Hot(Database):
+    """One connection for statements of either kind: whatever is left on it meets the next one."""
+
+    keep_plan: bool
+
+    async def run(self, statement: Select[Any], **parameters: object) -> Sequence[Record]:
+        return await self.fetch(HotStatement(statement, keep_plan=self.keep_plan), **parameters)
+
+
+@pytest_asyncio.fixture(params=[True, False], ids=["kept", "pooled"])
+async def database(services: Services, settings: Settings, request: pytest.FixtureRequest) -> AsyncIterator[Hot]:  # noqa: ARG001 the server runs
+    own = Hot(database_url(settings), settings.model_copy(update={"database_pool_size": 2}), pool_seconds=0.3)
+    own.keep_plan = request.param
     yield own
     await own.close()
 
 
-async def _pid(database: Database) -> int:
-    (row,) = await database.fetch(PID)
+async def _pid(database: Hot) -> int:
+    (row,) = await database.run(PID)
     pid: int = row["pid"]
     return pid
 
 
-async def test_a_connection_is_used_again(database: Database) -> None:
+async def test_a_connection_is_used_again(database: Hot) -> None:
     assert await _pid(database) == await _pid(database)
 
 
-async def test_a_connection_whose_server_went_away_is_replaced(database: Database, services: Services) -> None:
+async def test_a_connection_whose_server_went_away_is_replaced(database: Hot, services: Services) -> None:
     before = await _pid(database)
     async with services.database.write() as session:
         assert await session.scalar(select(func.pg_terminate_backend(before, 5_000)))
@@ -45,10 +56,10 @@ async def test_a_connection_whose_server_went_away_is_replaced(database: Databas
         assert await session.scalar(select(1)) == 1
 
 
-async def test_a_cancelled_statement_is_stopped_and_its_connection_not_used_again(database: Database) -> None:
+async def test_a_cancelled_statement_is_stopped_and_its_connection_not_used_again(database: Hot) -> None:
     before = await _pid(database)
     for _ in range(3):
-        running = asyncio.create_task(database.fetch(SLEEP, seconds=60))
+        running = asyncio.create_task(database.run(SLEEP, seconds=60))
         await asyncio.sleep(0.1)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -57,14 +68,46 @@ async def test_a_cancelled_statement_is_stopped_and_its_connection_not_used_agai
         assert await _pid(database) != before
 
 
-async def test_a_statement_that_fails_leaves_its_connection_usable(database: Database) -> None:
+async def test_a_statement_that_fails_leaves_its_connection_usable(database: Hot) -> None:
     before = await _pid(database)
     with pytest.raises(asyncpg.DivisionByZeroError):
-        await database.fetch(WRONG, zero=0)
+        await database.run(WRONG, zero=0)
     assert await _pid(database) == before
 
 
-async def test_values_of_the_program_stand_in_the_text(database: Database) -> None:
+async def test_who_waits_too_long_for_a_connection_is_told_so(database: Hot) -> None:
+    before = await _pid(database)
+    running = asyncio.create_task(database.run(SLEEP, seconds=1))
+    await asyncio.sleep(0.1)
+    with pytest.raises(PoolTimeoutError):
+        await database.run(PID)
+    await running
+    waiting = [asyncio.create_task(_pid(database)) for _ in range(5)]
+    assert set(await asyncio.gather(*waiting)) == {before}
+
+
+async def test_who_gives_up_waiting_takes_no_connection_along(database: Hot) -> None:
+    before = await _pid(database)
+    running = asyncio.create_task(database.run(SLEEP, seconds=1))
+    await asyncio.sleep(0.1)
+    waiting = asyncio.create_task(database.run(PID))
+    await asyncio.sleep(0.1)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await running
+    assert await _pid(database) == before
+
+
+async def test_closing_ends_the_connections(database: Hot, services: Services) -> None:
+    pid = await _pid(database)
+    await database.close()
+    async with services.database.read() as session:
+        alive = select(func.count()).select_from(text("pg_stat_activity")).where(text("pid = :pid"))
+        assert await session.scalar(alive, {"pid": pid}) == 0
+
+
+async def test_values_of_the_program_stand_in_the_text(database: Hot) -> None:
     statement = HotStatement(
         select(
             bindparam("number", type_=Integer()) * 2.5,
@@ -81,7 +124,7 @@ async def test_values_of_the_program_stand_in_the_text(database: Database) -> No
         await database.fetch(statement)
 
 
-async def test_a_statement_of_any_size_is_prepared_once(database: Database) -> None:
+async def test_a_statement_of_any_size_is_prepared_once(database: Hot) -> None:
     long = HotStatement(select(func.pg_backend_pid().label("pid"), literal("x" * 50_000)))
     prepared = HotStatement(
         select(func.count().label("count"))
