@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from app.access.subject import Subject
@@ -105,7 +105,14 @@ def told(subject: Subject, scope: Scope) -> dict[str, object]:
 
 
 def _hits(rows: Sequence[Record], sources: bool) -> list[Hit]:
-    """Whoever may read a source's passages sees its details (R4)."""
     columns = list(map(tuple, rows))
-    details = [SourceDetails._make((row[_SOURCE_ID], *row[_SOURCE:], True)) if sources else None for row in columns]
+    details = [_source(row) if sources else None for row in columns]
     return [Hit._make((*row[_STEP:_SOURCE], source)) for row, source in zip(columns, details, strict=True)]
+
+
+def _source(row: tuple[Any, ...]) -> SourceDetails:
+    """Whoever may read a source's passages sees its details (R4). A source that was admitted is active (R7)."""
+    title, description, private, owner, owned = row[_SOURCE:]
+    return SourceDetails(
+        row[_SOURCE_ID], title, description, private, owner, "ACTIVE", "AVAILABLE", owned, readable=True
+    )

@@ -44,9 +44,9 @@ LIMIT = bindparam("limit", type_=Integer())
 TITLE_KEY = bindparam("title_key", type_=LargeBinary())
 ALL_WORDS = cast(bindparam("all_words", type_=Text()), TSQUERY)
 
-# What an answer shows of an index, and what a hit shows of its source (SourceDetails).
+# What an answer shows of an index, and what is not known of the source of a hit that was admitted (R7).
 INDEX_COLUMNS = ("state", "generation", "work", "done", "total", "built_at")
-SOURCE_COLUMNS = ("title", "description", "private", "owner", "lifecycle", "availability")
+SOURCE_COLUMNS = ("title", "description", "private", "owner")
 # The steps of a search, in the order of their hits.
 CONTENT, TITLE, ANY_WORD = range(3)
 
