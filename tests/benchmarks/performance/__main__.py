@@ -17,34 +17,38 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+from uuid import UUID
 
-from app.embedded import running
 from app.migrating import migrate
-from tests.benchmarks.performance import comparing, corpus, report, statements
+from tests.benchmarks.performance import comparing, corpus, deployments, growth, jobs, report, statements
 from tests.benchmarks.performance.bed import CALLERS, OPEN, SIZES, Bed
+from tests.benchmarks.performance.postgres import postgres
 from tests.benchmarks.performance.questions import questions
 from tests.benchmarks.performance.rivals import postgraphile
 
+Asked: TypeAlias = dict[str, list[str]]
 PAGE = Path(__file__).parents[3] / "docs" / "performance.md"
 
 
 @dataclass(frozen=True)
 class Amounts:
-    """How much is measured. `growth`: passages of other tenants beside 1,000 of one's own."""
+    """How much is measured: passages of the workspace, questions of a class, rounds, `requests` of each round,
+    requests of the server's memory, jobs of the worker's.
+    """
 
     passages: int
-    growth: tuple[int, ...]
     questions: int
     rounds: int
     requests: int
     memory: int
+    jobs: int
 
 
 def _amounts(options: argparse.Namespace) -> Amounts:
     if options.quick:
-        return Amounts(min(options.passages, 10_000), (1_000, 10_000), 3, 3, 60, 1_000)
-    return Amounts(options.passages, (1_000, 10_000, 100_000), 8, 5, 200, options.memory)
+        return Amounts(min(options.passages, 10_000), 3, 3, 60, 1_000, 200)
+    return Amounts(options.passages, 8, 5, 200, options.memory, 2_000)
 
 
 def _options() -> argparse.Namespace:
@@ -66,93 +70,91 @@ def _folder() -> Iterator[Path]:
         yield folder
 
 
-async def _growth(bed: Bed, amounts: Amounts) -> dict[int, dict[str, Any]]:
-    """The small knowledge base as the data of others grows. The last step is the measured workspace itself."""
-    found: dict[int, dict[str, Any]] = {}
-    asked = {name: queries[: amounts.questions] for name, queries in questions(bed.small).items()}
-    there = 0
-    for others in amounts.growth:
-        if there == 0:
-            await bed.fill_small(others)
-        elif others <= SIZES[1]:
-            await bed.fill_others(10, others - there)
-        else:
-            await bed.fill_main()
-        there = others
-        connection = await bed.connect()
-        base = bed.small.made(4, 0)
-        await statements.classes(connection, bed.small, OPEN, base, asked)
-        found[others] = {
-            "classes": await statements.classes(connection, bed.small, OPEN, base, asked),
-            "build": await statements.build(bed, bed.small),
-        }
-        await connection.close()
-        _say(f"grown to {others:,} passages of others")
-    if not bed.bases:
-        await bed.fill_main()
-    return found
-
-
-async def _sql(bed: Bed, asked: dict[str, list[str]], tantivy: dict[int, dict[str, float]]) -> dict[int, Any]:
+async def _sql(bed: Bed, asked: Asked, tantivy: dict[int, dict[str, float]]) -> dict[int, Any]:
     """By knowledge base, caller and class. `share`: of the limit 1.5 F + 8 R; above 10,000 passages 2.5 F + 8 R."""
-    connection = await bed.connect()
     found: dict[int, Any] = {}
-    for size, base in bed.bases.items():
-        factor = 1.5 if size <= SIZES[1] else 2.5
-        for caller in CALLERS:
-            table = await statements.classes(connection, bed.main, caller, base, asked)
-            for name, times in table.items():
-                times["share"] = times["retrieve"] / (factor * times["bare"] + 8 * times["trip"])
-                if caller is OPEN and size in tantivy:
-                    times["tantivy"] = tantivy[size][name]
-            found.setdefault(size, {})[caller.name] = table
-        _say(f"SQL over {size:,} passages")
-    await connection.close()
+    async with bed.plans() as plans:
+        for size, base in bed.bases.items():
+            factor = 1.5 if size <= SIZES[1] else 2.5
+            for caller in CALLERS:
+                where = plans, bed.main, caller, base, asked
+                table = statements.medians([await statements.times(*where)])
+                within = statements.medians([await statements.inside(*where)])
+                for name, times in table.items():
+                    times.update(within[name])
+                    times["share"] = times["retrieve"] / (factor * times["bare"] + 8 * times["trip"])
+                    if caller is OPEN and size in tantivy:
+                        times["tantivy"] = tantivy[size][name]
+                found.setdefault(size, {})[caller.name] = table
+            _say(f"SQL over {size:,} passages")
     return found
 
 
-def _tantivy(bed: Bed, asked: dict[str, list[str]]) -> dict[int, dict[str, float]]:
+def _tantivy(bed: Bed, asked: Asked) -> dict[int, dict[str, float]]:
     try:
         from tests.benchmarks.performance import ranking
     except ImportError:
         _say("tantivy is not installed: left out")
         return {}
-    made = ranking.index(bed.main, list(bed.bases))
+    made = ranking.index(bed.main, list(bed.bases), bed.folder / "tantivy")
     return {size: ranking.classes(made, size, asked) for size in bed.bases}
 
 
-async def _servers(bed: Bed, npm: Path | None, amounts: Amounts, asked: dict[str, list[str]]) -> dict[str, Any]:
-    base = bed.bases[min(SIZES[1], bed.main.passages)]
+async def _servers(bed: Bed, npm: Path | None, amounts: Amounts, asked: Asked) -> dict[str, Any]:
+    base, medium = _compared(bed)
     with comparing.rivals(bed, npm) as contenders:
         compared, differences = await comparing.differences(contenders, bed, CALLERS, asked)
         _say(f"{compared} answers compared, {len(differences)} not equal")
-        medium = questions(bed.main)["medium"]
         table = await comparing.overhead(contenders, base, medium, rounds=amounts.rounds, requests=amounts.requests)
         _say("servers compared")
         product = contenders[0]
-        return {
+        found = {
             "equal": {"compared": compared, "differences": differences},
             "overhead": table,
             "crowds": await comparing.crowds(product, base, medium, amounts.requests * 2),
             "memory": await comparing.memory(product, base, medium, amounts.memory),
         }
+    _say("crowds and memory")
+    return found
+
+
+async def _deployments(bed: Bed, amounts: Amounts, asked: Asked) -> dict[str, Any]:
+    base, medium = _compared(bed)
+    counted = await deployments.statements(bed, asked, amounts.requests * 5)
+    _say("statements counted")
+    often = {"rounds": amounts.rounds, "requests": amounts.requests * 2}
+    workers = await deployments.workers(bed, base, medium, **often)
+    _say("workers")
+    replica = await deployments.replica(bed, base, medium, **often)
+    _say("a replica")
+    worker = await jobs.memory(bed, amounts.jobs)
+    _say("memory of a worker")
+    return {"statements": counted, "workers": workers, "replica": replica, "worker": worker}
+
+
+def _compared(bed: Bed) -> tuple[UUID, list[str]]:
+    """What servers are compared over: the knowledge base of 10,000 passages, and words that 3% of them hold."""
+    return bed.bases[min(SIZES[1], bed.main.passages)], questions(bed.main)["medium"]
 
 
 async def _measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     amounts = _amounts(options)
-    with running(folder / "data") as url:
+    async with postgres(folder / "data") as url:
         await migrate(url)
         bed = Bed(url, folder, corpus.Tenant(100, amounts.passages))
-        growth = await _growth(bed, amounts)
-        asked = {name: queries[: amounts.questions] for name, queries in questions(bed.main).items()}
+        urls = await growth.grown(bed)
+        _say(f"filled, {', '.join(f'{others:,}' for others in urls)} passages of others")
         npm = None if options.no_postgraphile else await _postgraphile(bed, options.npm)
+        asked, small = [
+            {name: queries[: amounts.questions] for name, queries in questions(tenant).items()}
+            for tenant in (bed.main, bed.small)
+        ]
+        grown = await growth.measure(bed, urls, small, amounts.rounds * 3)
+        _say("growth")
         served = await _servers(bed, npm, amounts, asked)
-        return {
-            "about": _about(amounts),
-            **served,
-            "sql": await _sql(bed, asked, _tantivy(bed, asked)),
-            "growth": growth,
-        }
+        sql = await _sql(bed, asked, _tantivy(bed, asked))
+        arranged = await _deployments(bed, amounts, asked)
+        return {"about": _about(amounts), **served, "sql": sql, "growth": grown, **arranged}
 
 
 async def _postgraphile(bed: Bed, folder: Path) -> Path | None:

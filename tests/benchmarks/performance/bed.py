@@ -1,5 +1,7 @@
 """What is measured on: an embedded database of its own, the corpus in it, and those who ask."""
 
+import contextlib
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -8,14 +10,15 @@ from uuid import UUID
 import asyncpg
 
 from app.access.tokens import issue
-from app.database import PLANNER
+from app.database import ANY_SIZE, KEPT_PLANS, PLANNER
 from app.settings import Settings
 from tests.benchmarks.performance import corpus
-from tests.benchmarks.performance.corpus import PASSAGES_EACH, Tenant
+from tests.benchmarks.performance.corpus import Tenant
+from tests.benchmarks.performance.rivals.plain import Plans
 
 SECRET = "a secret for benchmarks, of 32 bytes and more"
 GROUPS = tuple(f"group:g{number}" for number in range(5))
-SIZES = (1_000, 10_000, 200_000)
+SIZES = (1_000, 10_000, 100_000, 200_000)
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,19 @@ class Bed:
         """A connection with the product's settings of the planner."""
         return await asyncpg.connect(self.url, server_settings=PLANNER)
 
+    @contextlib.asynccontextmanager
+    async def plans(self, url: str | None = None) -> AsyncIterator[Plans]:
+        """Two connections with the product's settings, to this database or to one at another URL."""
+        made, kept = [
+            await asyncpg.connect(url or self.url, server_settings=settings, max_cacheable_statement_size=ANY_SIZE)
+            for settings in (PLANNER, KEPT_PLANS)
+        ]
+        try:
+            yield Plans(made, kept)
+        finally:
+            await made.close()
+            await kept.close()
+
     async def fill_small(self, others: int) -> None:
         """The small knowledge base, and as many passages of other tenants."""
         connection = await self.connect()
@@ -68,11 +84,22 @@ class Bed:
         await corpus.settle(connection)
         await connection.close()
 
-    async def fill_others(self, first: int, passages: int) -> None:
+    async def fill_others(self, number: int, passages: int) -> None:
+        """One more tenant, of that number, with so many passages."""
         connection = await self.connect()
-        await corpus.fill(connection, [Tenant(first + n, SIZES[0]) for n in range(passages // SIZES[0])])
+        await corpus.fill(connection, [Tenant(number, passages)])
         await corpus.settle(connection)
         await connection.close()
+
+    async def copied(self, name: str) -> str:
+        """The URL of a new database of that name, which is as this one is now."""
+        connection = await asyncpg.connect(self._of("postgres"))
+        await connection.execute(f"CREATE DATABASE {name} TEMPLATE gctl STRATEGY FILE_COPY")
+        await connection.close()
+        return self._of(name)
+
+    def _of(self, database: str) -> str:
+        return self.url.replace("/gctl?", f"/{database}?")
 
     async def fill_main(self) -> None:
         connection = await self.connect()
@@ -87,11 +114,6 @@ class Bed:
             await corpus.allow(connection, self.main, group, range(number * 20, number * 20 + 20))
         await corpus.settle(connection)
         await connection.close()
-
-    @property
-    def grants(self) -> int:
-        """How many grants the caller of ten thousand has: a short run has not so many sources."""
-        return min(10_000, self.main.passages // PASSAGES_EACH)
 
 
 async def _open(connection: asyncpg.Connection, tenant: Tenant) -> None:

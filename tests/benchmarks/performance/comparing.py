@@ -3,7 +3,6 @@
 import contextlib
 import json
 import statistics
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +12,11 @@ from uuid import UUID
 from app.query import parse
 from tests.benchmarks.performance.bed import OPEN, Bed, Caller
 from tests.benchmarks.performance.load import Call, Times, ask, load
-from tests.benchmarks.performance.processes import Server, free_port, serving
+from tests.benchmarks.performance.processes import Server
 from tests.benchmarks.performance.rivals import postgraphile
+from tests.benchmarks.performance.servers import BIN, product, rival, server
 from tests.benchmarks.performance.statements import asked
 
-BIN = Path(sys.executable).parent
 FIELDS = "chunkId resourceId resourceVersionId ordinal textHash {shown} rank source {{ title }}"
 DOCUMENT = """query R($kb: ID, $query: String!, $limit: Int!) {{
   retrieve(knowledgeBaseId: $kb, query: $query, limit: $limit) {{ hits {{ {fields} }} }}
@@ -45,39 +44,21 @@ class Rival:
 def rivals(bed: Bed, npm: Path | None) -> Iterator[list[Rival]]:
     """All of them, started. `npm` None leaves PostGraphile out."""
     with contextlib.ExitStack() as stack:
-        started: list[Rival] = []
-        environment = {
-            "DATABASE_URL": bed.url,
-            "BENCHMARK_URL": bed.url,
-            "GCTL_DATA_DIR": str(bed.folder),
-            "GCTL_JWT_SECRET": bed.settings.jwt_secret.get_secret_value() if bed.settings.jwt_secret else "",
-            "GCTL_WORKER_IN_SERVER": "false",
-        }
-
-        def start(name: str, *command: str, **more: str) -> Server:
-            port = free_port()
-            filled = [part.replace("PORT", str(port)) for part in command]
-            log = bed.folder / f"{name}.log"
-            return stack.enter_context(serving(filled, port, environment | {"PORT": str(port)} | more, log))
-
-        def uvicorn(module: str) -> list[str]:
-            target = f"tests.benchmarks.performance.rivals.{module}:app"
-            return [str(BIN / "uvicorn"), target, "--factory", "--port", "PORT", "--no-access-log"]
-
-        product = start("product", str(BIN / "gctl"), "serve", "--port", "PORT", "--no-sample")
-        started += [
-            Rival(PRODUCT, product, _graphql(bed, "text"), _retrieved),
-            Rival(SNIPPETS, product, _graphql(bed, "snippetSafe"), _retrieved),
-            Rival(STOCK, start("stock", *uvicorn("stock")), _graphql(bed, "text"), _retrieved),
-            Rival(ROUTE, start("plain", *uvicorn("plain")), _route(bed), lambda body: _body(body)["hits"]),
+        own = stack.enter_context(product(bed, "product"))
+        started = [
+            Rival(PRODUCT, own, graphql(bed, "text"), _retrieved),
+            Rival(SNIPPETS, own, graphql(bed, "snippetSafe"), _retrieved),
+            Rival(STOCK, stack.enter_context(rival(bed, "stock")), graphql(bed, "text"), _retrieved),
+            Rival(ROUTE, stack.enter_context(rival(bed, "plain")), _route(bed), lambda body: _body(body)["hits"]),
         ]
         if npm is not None:
-            server = start("postgraphile", str(BIN / "node"), str(npm / "server.mjs"), NODE_ENV="production")
-            started.append(Rival(POSTGRAPHILE, server, _postgraphile(bed), _postgraphile_hits))
+            node = server(bed, "postgraphile", str(BIN / "node"), str(npm / "server.mjs"), NODE_ENV="production")
+            started.append(Rival(POSTGRAPHILE, stack.enter_context(node), _postgraphile(bed), _postgraphile_hits))
         yield started
 
 
-def _graphql(bed: Bed, shown: str) -> Callable[[Caller, UUID, str, int], Call]:
+def graphql(bed: Bed, shown: str) -> Callable[[Caller, UUID, str, int], Call]:
+    """How the product's API is asked; `shown` is the field with the passage's text."""
     document = DOCUMENT.format(fields=FIELDS.format(shown=shown))
 
     def call(caller: Caller, base: UUID, query: str, limit: int) -> Call:
@@ -126,16 +107,16 @@ async def differences(
 ) -> tuple[int, list[str]]:
     """How many answers were compared, and what was not equal between the product and the others, field by field."""
     compared, found = 0, []
-    product, *others = [rival for rival in contenders if rival.name != SNIPPETS]
+    own, *others = [each for each in contenders if each.name != SNIPPETS]
     for size, base in bed.bases.items():
         for caller in callers:
             for query in [query for queries in questions.values() for query in queries[:3]]:
-                right = product.hits(await ask(product.server.port, product.call(caller, base, query, 10)))
-                for rival in others:
+                right = own.hits(await ask(own.server.port, own.call(caller, base, query, 10)))
+                for other in others:
                     compared += 1
-                    answer = rival.hits(await ask(rival.server.port, rival.call(caller, base, query, 10)))
+                    answer = other.hits(await ask(other.server.port, other.call(caller, base, query, 10)))
                     if answer != right:
-                        found.append(f"{rival.name}: {size} passages, {caller.name}, {query}")
+                        found.append(f"{other.name}: {size} passages, {caller.name}, {query}")
     return compared, found
 
 
@@ -145,43 +126,44 @@ async def overhead(
     """For limit 10 and 50, for each: CPU ms a request, requests/s, percentiles; medians of interleaved rounds."""
     table: dict[int, dict[str, dict[str, float]]] = {}
     for limit in (10, 50):
-        calls = {rival.name: [rival.call(OPEN, base, query, limit) for query in queries] for rival in contenders}
-        for rival in contenders:
-            await load(rival.server.port, calls[rival.name], clients=2, requests=len(queries) * 2)
-        measured: dict[str, list[dict[str, float]]] = {rival.name: [] for rival in contenders}
+        calls = {each.name: [each.call(OPEN, base, query, limit) for query in queries] for each in contenders}
+        for each in contenders:
+            await load(each.server.port, calls[each.name], clients=2, requests=len(queries) * 2)
+        measured: dict[str, list[dict[str, float]]] = {each.name: [] for each in contenders}
         for _ in range(rounds):
-            for rival in contenders:
-                before = rival.server.cpu
-                times = await load(rival.server.port, calls[rival.name], clients=2, requests=requests)
-                measured[rival.name].append(_figures(times) | {"cpu": 1_000 * (rival.server.cpu - before) / requests})
+            for each in contenders:
+                before = each.server.cpu
+                times = await load(each.server.port, calls[each.name], clients=2, requests=requests)
+                measured[each.name].append(figures(times) | {"cpu": 1_000 * (each.server.cpu - before) / requests})
         table[limit] = {
-            name: {what: statistics.median(each[what] for each in all_) for what in all_[0]}
+            name: {what: statistics.median(times[what] for times in all_) for what in all_[0]}
             for name, all_ in measured.items()
         }
     return table
 
 
-def _figures(times: Times) -> dict[str, float]:
+def figures(times: Times) -> dict[str, float]:
+    """Requests a second, and percentiles in ms."""
     percentiles = {f"p{percent}": times.percentile(percent) for percent in (50, 95, 99)}
     return {"rate": len(times.each) / times.whole, **percentiles}
 
 
-async def crowds(product: Rival, base: UUID, queries: Sequence[str], requests: int) -> dict[int, dict[str, float]]:
+async def crowds(own: Rival, base: UUID, queries: Sequence[str], requests: int) -> dict[int, dict[str, float]]:
     """1, 10 and 100 clients at once."""
-    calls = [product.call(OPEN, base, query, 10) for query in queries]
+    calls = [own.call(OPEN, base, query, 10) for query in queries]
     found = {}
     for clients in (1, 10, 100):
-        before = product.server.cpu
-        times = await load(product.server.port, calls, clients=clients, requests=requests)
-        found[clients] = _figures(times) | {"cpu": 1_000 * (product.server.cpu - before) / requests}
+        before = own.server.cpu
+        times = await load(own.server.port, calls, clients=clients, requests=requests)
+        found[clients] = figures(times) | {"cpu": 1_000 * (own.server.cpu - before) / requests}
     return found
 
 
-async def memory(product: Rival, base: UUID, queries: Sequence[str], requests: int) -> list[tuple[int, int]]:
+async def memory(own: Rival, base: UUID, queries: Sequence[str], requests: int) -> list[tuple[int, int]]:
     """(requests so far, resident bytes of the server), twenty times on the way."""
-    calls = [product.call(OPEN, base, query, 10) for query in queries]
+    calls = [own.call(OPEN, base, query, 10) for query in queries]
     found = []
     for step in range(1, 21):
-        await load(product.server.port, calls, clients=4, requests=requests // 20)
-        found.append((step * (requests // 20), product.server.memory))
+        await load(own.server.port, calls, clients=4, requests=requests // 20)
+        found.append((step * (requests // 20), own.server.memory))
     return found

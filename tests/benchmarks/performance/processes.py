@@ -1,4 +1,4 @@
-"""Server processes: started, asked for their CPU time and memory, stopped."""
+"""Processes: started, asked for their CPU time and memory, stopped."""
 
 import contextlib
 import os
@@ -12,10 +12,9 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Server:
-    """A process that serves HTTP on a port of the loopback interface."""
+class Process:
+    """A process that runs."""
 
-    port: int
     pid: int
 
     @property
@@ -26,8 +25,15 @@ class Server:
 
     @property
     def memory(self) -> int:
-        """Resident bytes."""
+        """Resident bytes, without its children."""
         return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Server(Process):
+    """A process that serves HTTP on a port of the loopback interface."""
+
+    port: int
 
 
 def _family(pid: int) -> list[int]:
@@ -42,15 +48,28 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
+def started(command: Sequence[str], environment: Mapping[str, str], log: Path) -> Iterator[Process]:
+    """Run a command until the block ends."""
+    with _popen(command, environment, log) as process:
+        yield Process(process.pid)
+
+
+@contextlib.contextmanager
 def serving(command: Sequence[str], port: int, environment: Mapping[str, str], log: Path) -> Iterator[Server]:
     """Run a command that serves on `port` until the block ends. Raises RuntimeError if it does not within 30 s."""
+    with _popen(command, environment, log) as process:
+        _wait(process, port, log)
+        yield Server(process.pid, port)
+
+
+@contextlib.contextmanager
+def _popen(command: Sequence[str], environment: Mapping[str, str], log: Path) -> Iterator["subprocess.Popen[bytes]"]:
     with log.open("wb") as output:
         process = subprocess.Popen(
             command, env={**os.environ, **environment}, stdout=output, stderr=output, start_new_session=True
         )
     try:
-        _wait(process, port, log)
-        yield Server(port, process.pid)
+        yield process
     finally:
         _stop(process)
 

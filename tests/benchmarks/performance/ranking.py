@@ -1,21 +1,22 @@
 """tantivy in this process over the same passages: how fast ranking can be, with an index filter and no admission."""
 
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import tantivy
 
 from tests.benchmarks.performance.corpus import Tenant
 
 
-def index(tenant: Tenant, bases: Sequence[int]) -> tantivy.Index:
+def index(tenant: Tenant, bases: Sequence[int], folder: Path) -> tantivy.Index:
     """Passages with the names of the knowledge bases that hold them, by words without stemming or stop words."""
+    folder.mkdir()
     schema = tantivy.SchemaBuilder()
     schema.add_text_field("base", stored=False, tokenizer_name="raw")
     schema.add_text_field("text", stored=False, tokenizer_name="default")
     schema.add_unsigned_field("number", stored=True)
-    made = tantivy.Index(schema.build(), path=tempfile.mkdtemp(prefix="gctl-tantivy-"))
+    made = tantivy.Index(schema.build(), path=str(folder))
     writer = made.writer(heap_size=64_000_000, num_threads=1)
     for source in range(tenant.sources):
         for ordinal, text in enumerate(tenant.texts(source)):

@@ -4,22 +4,25 @@ import statistics
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
-import asyncpg
-
 from app.access.subject import Subject
-from app.database import Database
-from app.knowledge_bases.facts import index_state
+from app.database import Database, HotStatement
 from app.knowledge_bases.indexing import copy_members
 from app.query import parse
-from app.retrieval.repository import statement, told
-from app.retrieval.scopes import Scope
-from app.retrieval.statements import Form
-from tests.benchmarks.performance.bed import Bed, Caller
+from app.retrieval.statements import INDEX_COLUMNS
+from app.settings import Settings
+from tests.benchmarks.performance.bed import Caller
 from tests.benchmarks.performance.corpus import Tenant
-from tests.benchmarks.performance.rivals.plain import SCOPES, retrieve
+from tests.benchmarks.performance.postgres import SEARCHES, forget, identifiers
+from tests.benchmarks.performance.rivals.plain import SCOPES, Plans, retrieve, search
+
+# By class and by what was measured, of each question.
+Times: TypeAlias = dict[str, dict[str, list[float]]]
+
+RUNS = 3
+INSIDE = "SELECT min_plan_time, min_exec_time FROM pg_stat_statements WHERE queryid = $1"
 
 # F of the limits: the content search without admission, ranked and limited as the product ranks and limits.
 BARE_SEARCH = """
@@ -40,70 +43,113 @@ def asked(tenant: Tenant, caller: Caller, base: UUID, query: str, limit: int = 1
     }
 
 
-async def milliseconds(run: Callable[[], Awaitable[object]], rounds: int = 3) -> float:
-    """The best of some runs: what is left of the noise of a shared machine."""
-    found = []
-    for _ in range(rounds):
-        started = time.perf_counter()
-        await run()
-        found.append(1_000 * (time.perf_counter() - started))
-    return min(found)
+async def milliseconds(runs: Mapping[str, Callable[[], Awaitable[object]]]) -> dict[str, float]:
+    """The best of some runs of each, by turns: what is left of the noise of a shared machine."""
+    found: dict[str, list[float]] = {what: [] for what in runs}
+    for _ in range(RUNS):
+        for what, run in runs.items():
+            started = time.perf_counter()
+            await run()
+            found[what].append(1_000 * (time.perf_counter() - started))
+    return {what: min(times) for what, times in found.items()}
 
 
-async def classes(
-    connection: asyncpg.Connection, tenant: Tenant, caller: Caller, base: UUID, questions: Mapping[str, Sequence[str]]
-) -> dict[str, dict[str, float]]:
-    """For each class the medians over its questions, in ms: `retrieve` (its two statements), `search` (the first),
-    `bare` (F) and `trip` (R).
+async def times(
+    plans: Plans, tenant: Tenant, caller: Caller, base: UUID, questions: Mapping[str, Sequence[str]]
+) -> Times:
+    """The ms of each question of each class: `retrieve` (its two statements), `search` (the first), `bare` (F) and
+    `trip` (R), the latter two where the search runs.
     """
     subject = Subject(tenant.id, caller.subject, frozenset(caller.groups))
-    scope = await _scope(connection, subject, base)
-    assert scope.index is not None
-    found = {}
+    told = await _told(plans, subject, base)
+    found: Times = {}
     for name, queries in questions.items():
-        each: dict[str, list[float]] = {"retrieve": [], "search": [], "bare": [], "trip": []}
+        each = found[name] = {what: [] for what in ("retrieve", "search", "bare", "trip")}
         for query in queries:
-            search, *arguments = _search(subject, scope, query)
+            statement, arguments = await _search(plans, subject, told, query)
+            place = plans.kept if statement.keep_plan else plans.made
             words = parse(query).all_words
             runs: dict[str, Callable[[], Awaitable[object]]] = {
-                "retrieve": partial(retrieve, connection, asked(tenant, caller, base, query)),
-                "search": partial(connection.fetch, search, *arguments),
-                "bare": partial(connection.fetch, BARE_SEARCH, tenant.id, scope.index.id, words, 10),
-                "trip": partial(connection.fetch, "SELECT 1"),
+                "retrieve": partial(retrieve, plans, asked(tenant, caller, base, query)),
+                "search": partial(place.fetch, statement.sql, *arguments),
+                "bare": partial(place.fetch, BARE_SEARCH, tenant.id, told["index_id"], words, 10),
+                "trip": partial(place.fetch, "SELECT 1"),
             }
-            for what, run in runs.items():
-                each[what].append(await milliseconds(run))
-        found[name] = {what: statistics.median(times) for what, times in each.items()}
+            for what, best in (await milliseconds(runs)).items():
+                each[what].append(best)
     return found
 
 
-async def _scope(connection: asyncpg.Connection, subject: Subject, base: UUID) -> Scope:
-    arguments = SCOPES.arguments(
-        {"workspace_id": subject.workspace_id, "subjects": subject.names, "knowledge_base_ids": [base]}
-    )
-    (row,) = await connection.fetch(SCOPES.sql, *arguments)
-    return Scope(row["open_read"], index_state(row))
+async def inside(
+    plans: Plans, tenant: Tenant, caller: Caller, base: UUID, questions: Mapping[str, Sequence[str]]
+) -> Times:
+    """The ms that PostgreSQL itself says each question's search takes: to `plan`, 0 where a plan is kept, and to
+    `execute`. What it counts is the statement as it is run; EXPLAIN would make a plan where none is made.
+    """
+    subject = Subject(tenant.id, caller.subject, frozenset(caller.groups))
+    told = await _told(plans, subject, base)
+    statement, _ = await _search(plans, subject, told, "word")
+    place = plans.kept if statement.keep_plan else plans.made
+    identifier = (await identifiers(place))[SEARCHES[told["open_read"]]]
+    found: Times = {}
+    for name, queries in questions.items():
+        each = found[name] = {"plan": [], "execute": []}
+        for query in queries:
+            statement, arguments = await _search(plans, subject, told, query)
+            await forget(place)
+            await place.execute("SET pg_stat_statements.track = 'all'")
+            for _ in range(RUNS):
+                await place.fetch(statement.sql, *arguments)
+            await place.execute("SET pg_stat_statements.track = 'none'")
+            row = await place.fetchrow(INSIDE, identifier)
+            each["plan"].append(row["min_plan_time"])
+            each["execute"].append(row["min_exec_time"])
+    return found
 
 
-def _search(subject: Subject, scope: Scope, query: str) -> list[object]:
+def medians(rounds: Sequence[Times]) -> dict[str, dict[str, float]]:
+    """Of each class the median over its questions, each at the best of its rounds."""
+    return {
+        name: {
+            what: statistics.median(map(min, zip(*(times[name][what] for times in rounds), strict=True)))
+            for what in each
+        }
+        for name, each in rounds[0].items()
+    }
+
+
+async def _told(plans: Plans, subject: Subject, base: UUID) -> Mapping[str, Any]:
+    """The knowledge base's row of SCOPES."""
+    caller = {"workspace_id": subject.workspace_id, "subjects": subject.names}
+    row: Mapping[str, Any]
+    (row,) = await plans.run(SCOPES, **caller, knowledge_base_ids=[base])
+    return row
+
+
+async def _search(
+    plans: Plans, subject: Subject, told: Mapping[str, Any], query: str
+) -> tuple[HotStatement, list[object]]:
     """The search and its arguments."""
     parsed = parse(query)
-    search = statement(Form(words=True, open_read=scope.open_read, sources=True))
+    found = await search(plans, subject.workspace_id, told, words=True)
     given: dict[str, object] = {
         "workspace_id": subject.workspace_id,
         "subjects": subject.names,
+        "knowledge_base_id": told["knowledge_base_id"],
+        "index_id": told["index_id"],
+        **{name: told[name] for name in INDEX_COLUMNS},
         "all_words": parsed.all_words,
         "title_key": parsed.title_key,
         "limit": 10,
         "source_ids": None,
         "denied": [],
     }
-    return [search.sql, *search.arguments(given | told(subject, scope))]
+    return found, found.arguments(given)
 
 
-async def build(bed: Bed, tenant: Tenant, sources: int = 200) -> float:
+async def build(url: str, settings: Settings, tenant: Tenant, sources: int = 200) -> float:
     """Microseconds a passage to copy 200 sources of a library into the index of a knowledge base, rolled back."""
-    database = Database(bed.url, bed.settings)
+    database = Database(url, settings)
     found = []
     for _ in range(3):
         try:

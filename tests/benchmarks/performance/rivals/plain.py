@@ -1,13 +1,13 @@
 """A Starlette route that runs the statements of a retrieval and dumps the rows: what no GraphQL server can undercut.
 
-It verifies no token, measures no cost and writes no log; asyncpg's own pool, with its defaults. Like the product it
-remembers where a caller's questions to a knowledge base are searched.
+It verifies no token, measures no cost and writes no log; asyncpg's own pools, with their defaults. Like the product it
+remembers where a caller's questions to a knowledge base are searched, and keeps the plans that the product keeps.
 """
 
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import asyncpg
@@ -18,29 +18,48 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from app.access.authorizers import DatabaseAuthorizer
-from app.database import PLANNER, HotStatement
+from app.database import ANY_SIZE, KEPT_PLANS, PLANNER, HotStatement
 from app.query import parse
 from app.retrieval.repository import statement
+from app.retrieval.sizes import _COUNT, SMALL
 from app.retrieval.statements import INDEX_COLUMNS, Form, scopes
 
-SCOPES = HotStatement(scopes())
+SCOPES = HotStatement(scopes(), keep_plan=True)
 _remembered: dict[tuple[str, ...], Any] = {}
+_sizes: dict[UUID, int] = {}
 
 
-async def retrieve(connection: Any, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The two statements, one after the other, on a pool or a connection; the hits as rows."""
+class Plans(NamedTuple):
+    """Where statements run, pools or connections: those with a plan for each call, and those whose plan is kept."""
 
-    async def run(statement: HotStatement, **parameters: object) -> Any:
-        return await connection.fetch(statement.sql, *statement.arguments(caller | parameters))
+    made: Any
+    kept: Any
 
+    async def run(self, statement: HotStatement, **parameters: object) -> Any:
+        place = self.kept if statement.keep_plan else self.made
+        return await place.fetch(statement.sql, *statement.arguments(parameters))
+
+
+async def search(plans: Plans, workspace_id: UUID, scope: Mapping[str, Any], *, words: bool) -> HotStatement:
+    """The search as the product writes it for the knowledge base of this row of SCOPES."""
+    index_id, open_read = scope["index_id"], scope["open_read"]
+    if index_id not in _sizes:
+        (row,) = await plans.run(_COUNT, workspace_id=workspace_id, index_id=index_id)
+        _sizes[index_id] = row["passages"]
+    return statement(Form(words, open_read, sources=True, small=_sizes[index_id] <= SMALL[open_read]))
+
+
+async def retrieve(plans: Plans, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The two statements, one after the other; the hits as rows."""
     caller = {"workspace_id": UUID(asked["workspace"]), "subjects": asked["subjects"]}
     query = parse(asked["query"])
     key = (asked["kb"], *asked["subjects"])
     if key not in _remembered:
-        (_remembered[key],) = await run(SCOPES, knowledge_base_ids=[UUID(asked["kb"])])
+        (_remembered[key],) = await plans.run(SCOPES, **caller, knowledge_base_ids=[UUID(asked["kb"])])
     scope = _remembered[key]
-    found = await run(
-        statement(Form(bool(query.terms), scope["open_read"], sources=True)),
+    found = await plans.run(
+        await search(plans, caller["workspace_id"], scope, words=bool(query.terms)),
+        **caller,
         knowledge_base_id=scope["knowledge_base_id"],
         index_id=scope["index_id"],
         **{name: scope[name] for name in INDEX_COLUMNS},
@@ -55,7 +74,7 @@ async def retrieve(connection: Any, asked: Mapping[str, Any]) -> list[dict[str, 
     if found[0]["step"] is None:
         return []
     ids = list({row["source_id"] for row in found})
-    readable = {row["id"] for row in await run(DatabaseAuthorizer._READABLE, ids=ids)}
+    readable = {row["id"] for row in await plans.run(DatabaseAuthorizer._READABLE, **caller, ids=ids)}
     return [
         {
             "chunkId": row["passage_id"],
@@ -73,15 +92,21 @@ async def retrieve(connection: Any, asked: Mapping[str, Any]) -> list[dict[str, 
 
 
 async def _route(request: Request) -> Response:
-    hits = await retrieve(request.app.state.pool, orjson.loads(await request.body()))
+    hits = await retrieve(request.app.state.plans, orjson.loads(await request.body()))
     return Response(orjson.dumps({"hits": hits}, default=str), media_type="application/json")
 
 
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
-    async with asyncpg.create_pool(os.environ["BENCHMARK_URL"], min_size=2, server_settings=PLANNER) as pool:
-        app.state.pool = pool
+    async with _pool(PLANNER) as made, _pool(KEPT_PLANS) as kept:
+        app.state.plans = Plans(made, kept)
         yield
+
+
+def _pool(settings: Mapping[str, str]) -> Any:
+    return asyncpg.create_pool(
+        os.environ["BENCHMARK_URL"], min_size=2, server_settings=settings, max_cacheable_statement_size=ANY_SIZE
+    )
 
 
 def app() -> Starlette:

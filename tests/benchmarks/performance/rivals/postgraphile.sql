@@ -1,5 +1,4 @@
--- What PostGraphile exposes: one function with the product's statements in it, and its admission.
--- `statement` is the search as the product's own code writes it, with its placeholders in this function's order.
+-- Where what PostGraphile exposes stands: a hit as its function answers it.
 DROP SCHEMA IF EXISTS rival CASCADE;
 CREATE SCHEMA rival;
 CREATE TYPE rival.hit AS (
