@@ -175,8 +175,7 @@ class SourceType:
     )
     private: bool = strawberry.field(description="Whether workspace-wide reading does not open it.")
     owner: str = strawberry.field(description="The subject that may always read and manage it.")
-    lifecycle: SourceLifecycle = strawberry.field(description="ACTIVE for whatever a caller can see.")
-    availability: SourceAvailability = strawberry.field(description="Whether searches may find it at present.")
+    details: strawberry.Private[SourceDetails]
 
     @classmethod
     def wrap(cls, source: SourceDetails) -> "SourceType":
@@ -186,9 +185,17 @@ class SourceType:
             description=source.description,
             private=source.private,
             owner=source.owner,
-            lifecycle=SourceLifecycle[source.lifecycle],
-            availability=SourceAvailability[source.availability],
+            details=source,
         )
+
+    # Made into enums when they are asked for: that would be half of what it takes to wrap the sources of 50 hits.
+    @strawberry.field(description="ACTIVE for whatever a caller can see.")
+    def lifecycle(self) -> SourceLifecycle:
+        return SourceLifecycle[self.details.lifecycle]
+
+    @strawberry.field(description="Whether searches may find it at present.")
+    def availability(self) -> SourceAvailability:
+        return SourceAvailability[self.details.availability]
 
     @strawberry.field(description="The version with the highest number, whatever its status.")
     async def latest_version(self, info: Info) -> SourceVersionType | None:
