@@ -57,8 +57,8 @@ async def milliseconds(runs: Mapping[str, Callable[[], Awaitable[object]]]) -> d
 async def times(
     plans: Plans, tenant: Tenant, caller: Caller, base: UUID, questions: Mapping[str, Sequence[str]]
 ) -> Times:
-    """The ms of each question of each class: `retrieve` (its two statements), `search` (the first), `bare` (F) and
-    `trip` (R), the latter two where the search runs.
+    """The ms of each question of each class: `retrieve` (its two statements), `search` (the first), `bare` (F, planned
+    each time) and `trip` (R).
     """
     subject = Subject(tenant.id, caller.subject, frozenset(caller.groups))
     told = await _told(plans, subject, base)
@@ -72,7 +72,7 @@ async def times(
             runs: dict[str, Callable[[], Awaitable[object]]] = {
                 "retrieve": partial(retrieve, plans, asked(tenant, caller, base, query)),
                 "search": partial(place.fetch, statement.sql, *arguments),
-                "bare": partial(place.fetch, BARE_SEARCH, tenant.id, told["index_id"], words, 10),
+                "bare": partial(plans.made.fetch, BARE_SEARCH, tenant.id, told["index_id"], words, 10),
                 "trip": partial(place.fetch, "SELECT 1"),
             }
             for what, best in (await milliseconds(runs)).items():
