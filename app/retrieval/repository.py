@@ -55,7 +55,7 @@ class Hit(NamedTuple):
 @cache
 def statement(form: Form) -> HotStatement:
     """The search in this form, compiled once."""
-    return HotStatement(search(form), keep_plan=form.small)
+    return HotStatement(search(form), keep_plan=form.keep_plan)
 
 
 async def search_index(
@@ -78,8 +78,10 @@ async def search_index(
     Raises ScopeChanged when `scope` is no longer so.
     """
     any_word = match is MatchMode.ANY_WORD and len(query.terms) > 1
+    # A list of sources may be a better way to begin than the words are: that is for a plan of its own.
+    keep_plan = small and not any_word and source_ids is None and not denied
     rows = await database.fetch(
-        statement(Form(bool(query.terms), scope.open_read, any_word, sources, small and not any_word)),
+        statement(Form(bool(query.terms), scope.open_read, any_word, sources, keep_plan)),
         workspace_id=subject.workspace_id,
         subjects=subject.names,
         all_words=query.all_words,

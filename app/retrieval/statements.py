@@ -65,15 +65,15 @@ class Form:
     """How a search is written, for what is known of the question and of who asks.
 
     `words` False: there is nothing searchable in it, only an equal title can match (R13). `any_word`: the third step
-    (R28), which needs words. `open_read`: see admission. `sources`: each hit brings its source's details. `small`: the
-    index is; only then is one plan as good as any other, whatever the words.
+    (R28), which needs words. `open_read`: see admission. `sources`: each hit brings its source's details. `keep_plan`:
+    one plan is as good as any other, since the index is small.
     """
 
     words: bool
     open_read: bool
     any_word: bool = False
     sources: bool = False
-    small: bool = False
+    keep_plan: bool = False
 
 
 def scopes() -> Select[*tuple[Any, ...]]:

@@ -46,7 +46,7 @@ async def search(plans: Plans, workspace_id: UUID, scope: Mapping[str, Any], *, 
     if index_id not in _sizes:
         (row,) = await plans.run(_COUNT, workspace_id=workspace_id, index_id=index_id)
         _sizes[index_id] = row["passages"]
-    return statement(Form(words, open_read, sources=True, small=_sizes[index_id] <= SMALL[open_read]))
+    return statement(Form(words, open_read, sources=True, keep_plan=_sizes[index_id] <= SMALL[open_read]))
 
 
 async def retrieve(plans: Plans, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
