@@ -9,12 +9,12 @@ The parameters, the same everywhere:
     source_ids     uuid[]   the source list, NULL if none was sent
     denied         uuid[]   sources that the authorizer has refused in this operation
 
-Whether the caller holds workspace.read or library.read now is `open_read`. A search is written for one answer to it,
-True or False, since PostgreSQL considers the ways to join grants only where a condition on them stands by itself, not
-in an OR. For a caller who reads in general they are looked up for private sources alone, one by one. For any other
-they are joined, and the search starts from what is fewer, its matches or the grants. (Adding up a caller's grants by
-source took 4 to 10 ms of every search where there were 10,000, and an owner of a large library has more.) Statements
-that look up a few rows by key ask for `open_read` themselves.
+Whether the caller holds workspace.read or library.read now is `open_read`. A search, and a list of sources, is written
+for one answer to it, True or False, since PostgreSQL considers the ways to join grants only where a condition on them
+stands by itself, not in an OR. For a caller who reads in general they are looked up for private sources alone, one by
+one. For any other they are joined, and the statement starts from what is fewer, its matches or the grants. (Adding up
+a caller's grants by source took 4 to 10 ms of every search where there were 10,000, and an owner of a large library
+has more.) Statements that look up a few rows by key ask for `open_read` themselves.
 """
 
 from dataclasses import dataclass
@@ -95,15 +95,22 @@ def readable(private: ColumnElement[bool], source_id: ColumnElement[Any], open_r
         or_(func.bool_or(_READS), and_(func.bool_or(_DETAILS), or_(~private, func.bool_or(_CONTENT)))), source_id
     ).scalar_subquery()
     if open_read is False:
-        # Whoever reads a source by grants sees its details by grants: a condition that can be joined on.
-        return and_(_grants(true(), source_id).where(_DETAILS).exists(), or_(~private, rights))
+        # whoever reads a source by grants sees its details by grants
+        return and_(_sees_by_grants(source_id), or_(~private, rights))
     return or_(and_(~private, _condition(open_read)), rights)
 
 
 def visible(private: ColumnElement[bool], source_id: ColumnElement[Any], open_read: OpenRead) -> ColumnElement[bool]:
     """Whether the caller may see the source's details (R4). NULL, which is not true, where there is no grant."""
+    if open_read is False:
+        return _sees_by_grants(source_id)
     details = _grants(func.bool_or(_DETAILS), source_id).scalar_subquery()
     return or_(and_(~private, _condition(open_read)), details)
+
+
+def _sees_by_grants(source_id: ColumnElement[Any]) -> ColumnElement[bool]:
+    """A condition that can be joined on."""
+    return _grants(true(), source_id).where(_DETAILS).exists()
 
 
 def _condition(open_read: OpenRead) -> ColumnElement[bool]:

@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import TSQUERY, insert
 
-from app.access.admission import SUBJECTS, WORKSPACE_ID, asked_open_read, readable, visible
+from app.access.admission import SUBJECTS, WORKSPACE_ID, OpenRead, asked_open_read, holds_open_read, readable, visible
 from app.access.subject import Subject
 from app.database import Database, HotStatement, ReadSession, WriteSession, announce_work
 from app.inputs import clean_text, trimmed_text
@@ -62,9 +62,13 @@ def check_description(description: str | None) -> str | None:
     return trimmed_text("description", description, shortest=0, longest=MAX_DESCRIPTION) or None
 
 
-def _visible_sources(*conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
-    """The sources of the workspace whose details the caller may see now (R4). A DELETING one is seen by nobody."""
-    private, id_, open_read = Source.private.expression, Source.id.expression, asked_open_read()
+def _visible_sources(*conditions: ColumnElement[bool], open_read: OpenRead | None = None) -> Select[*tuple[Any, ...]]:
+    """The sources of the workspace whose details the caller may see now (R4). A DELETING one is seen by nobody.
+
+    `open_read` as for admission; None: the statement asks.
+    """
+    private, id_ = Source.private.expression, Source.id.expression
+    open_read = asked_open_read() if open_read is None else open_read
     return (
         select(
             Source.id,
@@ -131,7 +135,9 @@ async def list_sources(
         conditions.append(Source.id.in_(among))
     if query is not None:
         conditions.append(_named(query))
-    return await _load(session, subject, _visible_sources(*conditions).limit(first))
+    caller = {"workspace_id": subject.workspace_id, "subjects": subject.names}
+    open_read = bool(await session.scalar(select(holds_open_read()), caller))
+    return await _load(session, subject, _visible_sources(*conditions, open_read=open_read).limit(first))
 
 
 def _named(query: str) -> ColumnElement[bool]:
