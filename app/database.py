@@ -78,7 +78,7 @@ def _written_out(element: object, **_: object) -> ColumnElement[Any] | None:
 
 
 class Database:
-    """One PostgreSQL server's connections, half of them for statements whose plans are kept.
+    """One PostgreSQL server's connections, and half as many more for statements whose plans are kept.
 
     `connect_seconds`: how long a new connection may take; `pool_seconds`: how long one waits for a free one.
     """
@@ -92,13 +92,10 @@ class Database:
         pool_seconds: float = CONNECT_SECONDS,
     ) -> None:
         self.url = driver_url(url)
-        kept = settings.database_pool_size // 2
+        kept = max(1, settings.database_pool_size // 2)
         seconds = connect_seconds, pool_seconds
-        self.engine = self._engine(PLANNER, settings.database_pool_size - kept, settings, *seconds)
-        self._kept: _KeptConnections | None = None
-        if kept:
-            engine = self._engine(KEPT_PLANS, kept, settings, *seconds)
-            self._kept = _KeptConnections(engine, kept, pool_seconds)
+        self.engine = self._engine(PLANNER, settings.database_pool_size, settings, *seconds)
+        self._kept = _KeptConnections(self._engine(KEPT_PLANS, kept, settings, *seconds), kept, pool_seconds)
         self._reads = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     def _engine(
@@ -122,12 +119,11 @@ class Database:
     @property
     def engines(self) -> set[AsyncEngine]:
         """Those that have connections."""
-        return {self.engine} if self._kept is None else {self.engine, self._kept.engine}
+        return {self.engine, self._kept.engine}
 
     async def close(self) -> None:
         await self.engine.dispose()
-        if self._kept is not None:
-            await self._kept.close()
+        await self._kept.close()
 
     @asynccontextmanager
     async def read(self, *, patient: bool = False) -> AsyncIterator[ReadSession]:
@@ -151,7 +147,7 @@ class Database:
     async def fetch(self, statement: HotStatement, **parameters: object) -> Sequence[Record]:
         """Run a hot statement on its own, in a transaction of one statement."""
         arguments = statement.arguments(parameters)
-        if statement.keep_plan and self._kept is not None:
+        if statement.keep_plan:
             return await self._kept.fetch(statement.sql, arguments)
         # What `engine.connect` does around this costs 70 µs of the 200 that a short statement takes.
         connection = await greenlet_spawn(self.engine.sync_engine.raw_connection)

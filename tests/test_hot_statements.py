@@ -30,7 +30,7 @@ class Hot(Database):
 
 @pytest_asyncio.fixture(params=[True, False], ids=["kept", "pooled"])
 async def database(services: Services, settings: Settings, request: pytest.FixtureRequest) -> AsyncIterator[Hot]:  # noqa: ARG001 the server runs
-    own = Hot(database_url(settings), settings.model_copy(update={"database_pool_size": 2}), pool_seconds=0.3)
+    own = Hot(database_url(settings), settings.model_copy(update={"database_pool_size": 1}), pool_seconds=0.3)
     own.keep_plan = request.param
     yield own
     await own.close()

@@ -177,7 +177,9 @@ class Worker:
             async with asyncio.timeout(HAND_BACK_SECONDS), self._database.write() as session:
                 await claimed.hand_back(session)
             log.info("job_handed_back")
-        except (ClaimLostError, *DATABASE_ERRORS):
+        except ClaimLostError:
+            log.info("job_lost")  # it was done just then: there is nothing to hand back
+        except DATABASE_ERRORS:
             log.warning("job_left_to_its_lease")
 
     async def _listen(self) -> None:
