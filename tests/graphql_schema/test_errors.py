@@ -35,6 +35,7 @@ def wrapped(cause: BaseException) -> Exception:
         (asyncpg.CannotConnectNowError("the database system is starting up"), Unavailable),
         (asyncpg.TooManyConnectionsError("too many clients"), Unavailable),
         (asyncpg.InterfaceError("connection is closed"), Unavailable),
+        (asyncpg.InternalClientError("got result for unknown protocol state"), Unavailable),
         (wrapped(asyncpg.AdminShutdownError("terminating connection")), Unavailable),
         (sqlalchemy.exc.TimeoutError("QueuePool limit reached"), Unavailable),
         (sqlalchemy.exc.OperationalError("SELECT 1", (), Exception("gone")), Unavailable),
