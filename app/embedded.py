@@ -108,6 +108,7 @@ def _go_out(home: Path, users: IO[bytes]) -> None:
     with open_lock(home, "door") as door:
         fcntl.flock(door, fcntl.LOCK_EX)
         if try_lock(users):
-            stop(home)
+            with open_lock(home, "server") as server:
+                stop(home, server)
         else:
             fcntl.flock(users, fcntl.LOCK_SH)  # others are inside, or the watcher was faster: then wait for its stop

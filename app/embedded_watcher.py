@@ -84,15 +84,14 @@ def is_ready(home: Path) -> bool:
     return False
 
 
-def stop(home: Path) -> None:
-    """Return when no process of the server is left. For whoever holds `users` alone."""
-    with open_lock(home, "server") as server:
-        while not try_lock(server):
-            postmaster = _postmaster(home)  # None if it has only just begun
-            if postmaster and _is_postgres(postmaster[0]):
-                with suppress(ProcessLookupError):
-                    os.kill(postmaster[0], signal.SIGINT)  # PostgreSQL's "fast shutdown"; asking again is harmless
-            time.sleep(0.05)
+def stop(home: Path, server: IO[bytes]) -> None:
+    """Return when no process of the server, whose lock is given, is left. For whoever holds `users` alone."""
+    while not try_lock(server):
+        postmaster = _postmaster(home)  # None if it has only just begun
+        if postmaster and _is_postgres(postmaster[0]):
+            with suppress(ProcessLookupError):
+                os.kill(postmaster[0], signal.SIGINT)  # PostgreSQL's "fast shutdown"; asking again is harmless
+        time.sleep(0.05)
 
 
 def socket_folder(home: Path) -> Path:
@@ -285,11 +284,12 @@ def _launch(home: Path, account: _Account, binaries: Path) -> None:
 
 
 def _watch(home: Path, watcher: IO[bytes]) -> None:
-    with Path(os.devnull).open("wb") as null:
-        os.dup2(null.fileno(), sys.stderr.fileno())  # its end tells who ran us that the server is ready
-    with open_lock(home, "users") as users:
+    # Both files are opened at once: the folder may be removed as soon as the last has gone out, and must stay away.
+    with open_lock(home, "users") as users, open_lock(home, "server") as server:
+        with Path(os.devnull).open("wb") as null:
+            os.dup2(null.fileno(), sys.stderr.fileno())  # its end tells who ran us that the server is ready
         fcntl.flock(users, fcntl.LOCK_EX)
-        stop(home)
+        stop(home, server)
         watcher.close()  # before `users`, so that the next to come in does not count on us
 
 

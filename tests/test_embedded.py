@@ -248,6 +248,18 @@ def test_a_killed_watcher_is_replaced_by_the_next_user(used: Path) -> None:
     assert_soon_stopped(used)
 
 
+def test_a_folder_that_is_removed_at_once_stays_away(fresh: Path) -> None:
+    locks = fresh / "data/postgres.locks"
+    with running(fresh / "data"):
+        (watcher,) = watchers(fresh / "data")
+        os.kill(watcher, signal.SIGSTOP)
+    for lock in locks.iterdir():
+        lock.unlink()
+    os.kill(watcher, signal.SIGCONT)
+    wait_until(lambda: not watchers(fresh / "data"))
+    assert list(locks.iterdir()) == []
+
+
 def test_the_last_user_stops_the_server_without_a_watcher(used: Path) -> None:
     with running(used):
         (watcher,) = watchers(used)
