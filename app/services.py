@@ -56,6 +56,7 @@ async def open_services(
         replica_urls = settings.replica_urls if use_replicas else []
         replicas = await stack.enter_async_context(watched(replica_urls, database, settings))
         files = FileStore.from_settings(settings)
+        decides = authorizer or _authorizer(settings, database, stack)
         worker = Worker(database, files, settings)
         stack.callback(worker.close)
         yield Services(
@@ -65,8 +66,8 @@ async def open_services(
             files=files,
             library=Library(database, files),
             knowledge_bases=KnowledgeBases(database),
-            retrieval=Retrieval(database, replicas),
-            authorizer=authorizer or _authorizer(settings, database, stack),
+            retrieval=Retrieval(database, replicas, narrowed=not isinstance(decides, DatabaseAuthorizer)),
+            authorizer=decides,
             worker=worker,
         )
 

@@ -56,7 +56,9 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Who asks what of which source. `retrieve` gives the answer of a request, `read_check` as for a retrieval."""
+    """Who asks what of which source. `retrieve` gives the answer of a request; `read_check` and `narrowed` are those
+    of the retrieval.
+    """
 
     database: Database
     subject: Subject
@@ -64,6 +66,7 @@ class Asked:
     source_id: UUID
     retrieve: Callable[[RetrieveRequest], Awaitable[Answer]]
     read_check: ReadCheck
+    narrowed: bool
 
 
 async def explain(asked: Asked) -> Explanation:
@@ -188,6 +191,8 @@ async def _search_further(asked: Asked, scope: Scope, query: Query) -> Standing 
     standing = _standing(asked.source_id, most.hits)
     if standing is not None:
         return standing
+    if asked.narrowed and _step(alone[0]) is Step.ANY_WORD:
+        return Standing(Step.ANY_WORD, None, None)  # what is behind them was not ranked by what was allowed
     hits = await search(MAX_PLACE, asked.request.source_ids)
     place = next((place for place, hit in enumerate(hits) if hit.source_id == asked.source_id), None)
     if place is None:

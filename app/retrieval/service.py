@@ -1,7 +1,8 @@
 """One operation's retrievals, from checked requests to hits that may be served."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from app.access.subject import Subject
@@ -11,8 +12,9 @@ from app.knowledge_bases.facts import IndexState
 from app.knowledge_bases.lifecycle import State, remedy, shown_state
 from app.query import Query, parse
 from app.replicas import Replicas
+from app.retrieval.any_word import POOL
 from app.retrieval.repository import Hit, ScopeChanged, search_index
-from app.retrieval.request import RetrieveRequest
+from app.retrieval.request import MAX_LIMIT, MatchMode, RetrieveRequest
 from app.retrieval.routing import Routing
 from app.retrieval.scopes import RememberedScopes, Scope, Scopes, load_scopes
 from app.retrieval.sizes import IndexSizes
@@ -41,15 +43,20 @@ class Answer:
 
 @dataclass
 class _Pending:
-    """A request on its way. `found` are the round's candidates, at most `wanted`; `hits` those that a check allowed."""
+    """A request on its way. `found` are the round's candidates, at most `wanted`; `hits` those that a check allowed,
+    at most `limit`; `refused` the sources that it did not, in this round and before.
+    """
 
     request: RetrieveRequest
     query: Query
+    limit: int
     wanted: int
+    shortlists: bool = False
     scope: Scope | None = None
     written: int | None = None
     found: Sequence[Hit] = ()
     hits: Sequence[Hit] = ()
+    refused: frozenset[UUID] = frozenset()
     settled: bool = False
     failure: AppError | None = None
 
@@ -59,20 +66,31 @@ class _Pending:
 
     def widen(self, factor: int) -> None:
         """Want what was allowed so far, which is found again, and `factor` new candidates for each free place."""
-        free = self.request.limit - len(self.hits)
+        free = self.limit - len(self.hits)
         self.wanted = len(self.hits) + factor * max(free, REFILL_PLACES)
 
-    def serve(self, denied: Collection[UUID]) -> None:
-        """Keep what was allowed, of the source list (R12). Settled when that fills the limit, or there is no more.
+    def serve(self, allowed: AbstractSet[UUID]) -> None:
+        """Keep what is allowed, of the source list (R12). Settled when that fills the limit, or there is no more.
 
-        Not while ranks of the third step count a source that was refused (R28): then it is searched again without.
+        Not while ranks of the third step count a source that was refused (R28): then it is searched again without. A
+        shortlist is ranked anew anyway.
         """
+        refused = {hit.source_id for hit in self.found} - allowed
+        self.refused |= refused
+        self.hits = [hit for hit in self.found if hit.source_id in allowed and self._lists(hit)][: self.limit]
+        full = len(self.hits) == self.limit or len(self.found) < self.wanted
+        counted = bool(refused) and not self.shortlists and any(hit.by_any_word for hit in self.hits)
+        self.settled = full and not counted
+
+    def shortlist(self) -> frozenset[UUID] | None:
+        """The sources that the last search is of; None where there is no third step to rank."""
+        if not any(hit.by_any_word for hit in self.found):
+            return None
+        return frozenset(hit.source_id for hit in self.found if self._lists(hit)) - self.refused
+
+    def _lists(self, hit: Hit) -> bool:
         listed = self.request.source_ids
-        allowed = [h for h in self.found if h.source_id not in denied and (listed is None or h.source_id in listed)]
-        self.hits = allowed[: self.request.limit]
-        full = len(self.hits) == self.request.limit or len(self.found) < self.wanted
-        refused = bool(denied) and any(hit.source_id in denied for hit in self.found)
-        self.settled = full and not (refused and any(hit.by_any_word for hit in self.hits))
+        return listed is None or hit.source_id in listed
 
     def undecided(self, error: AppError) -> None:
         """No hit is served. A request that found nothing has nothing to decide (R12)."""
@@ -89,7 +107,9 @@ class _Pending:
 class Retrieval:
     """Answers questions. It lives as long as the process, and remembers where they were searched."""
 
-    def __init__(self, database: Database, replicas: Replicas) -> None:
+    def __init__(self, database: Database, replicas: Replicas, *, narrowed: bool) -> None:
+        """`narrowed`: whoever makes the read checks may refuse what the database admits."""
+        self.narrowed = narrowed
         self._database = database
         self._replicas = replicas
         self._routing = Routing(database, replicas)
@@ -102,13 +122,19 @@ class Retrieval:
         """One answer or error for each request, in order: a refused knowledge base fails its own request alone, an
         authorizer that cannot decide those that have hits. The database's errors are raised: they concern all.
         """
-        pending = [_Pending(request, parse(request.query), request.limit) for request in requests]
+        pending = [self._pending(request) for request in requests]
         if not self._replicas.usable:  # else the primary is asked, each time, what a replica must hold
             for p in pending:
                 p.scope = self._remembered.find(subject, p.request.knowledge_base_id)
         await self._load_scopes(subject, [p for p in pending if p.scope is None])
         await self._find_and_check(subject, pending, read_check)
         return [p.outcome for p in pending]
+
+    def _pending(self, request: RetrieveRequest) -> _Pending:
+        query = parse(request.query)
+        if self.narrowed and request.match is MatchMode.ANY_WORD:
+            return _Pending(request, query, limit=MAX_LIMIT, wanted=POOL, shortlists=True)
+        return _Pending(request, query, limit=request.limit, wanted=request.limit)
 
     async def _load_scopes(self, subject: Subject, pending: Sequence[_Pending]) -> None:
         """Where each is to be searched, or why it cannot be (R5, R6): one statement for all of them."""
@@ -125,25 +151,40 @@ class Retrieval:
 
     async def _find_and_check(self, subject: Subject, pending: Sequence[_Pending], read_check: ReadCheck) -> None:
         """Search, then ask for all hits of all requests at once; where a refusal freed places, search again."""
-        denied: set[UUID] = set()
         for factor in (None, *REFILL_FACTORS):
             unsettled = [p for p in pending if not p.settled]
             if not unsettled:
-                return
+                break
             for p in unsettled:
                 if factor is not None:
                     p.widen(factor)
-                await self._search(subject, p, denied)
-            await _check(unsettled, denied, read_check)
+                await self._search(subject, p)
+            await _check(unsettled, read_check)
+        for p in pending:
+            if p.shortlists and p.failure is None:
+                await self._rank_shortlist(subject, p)
 
-    async def _search(self, subject: Subject, p: _Pending, denied: set[UUID]) -> None:
+    async def _rank_shortlist(self, subject: Subject, p: _Pending) -> None:
+        """Search what was allowed alone: weights and ranks then count nothing that was refused (R14, R28).
+
+        The shortlist does not depend on the limit, so that the first hits of a larger limit are those of a smaller.
+        """
+        shortlist = p.shortlist()
+        p.limit = p.wanted = p.request.limit
+        if shortlist is not None:
+            p.request = replace(p.request, source_ids=shortlist)
+            await self._search(subject, p)
+            p.serve(shortlist)
+        p.hits = p.hits[: p.limit]
+
+    async def _search(self, subject: Subject, p: _Pending) -> None:
         """Search where it was searched last; if that is not so any more, where it is to be searched now."""
         base_id = p.request.knowledge_base_id
         for _ in range(SEARCH_ATTEMPTS):
             if p.scope is None:
                 return  # refused
             try:
-                p.found = await self._found(subject, p.scope, p, denied)
+                p.found = await self._found(subject, p.scope, p)
             except ScopeChanged as error:
                 changed = error
                 self._remembered.forget(subject, base_id)
@@ -154,7 +195,7 @@ class Retrieval:
                 return
         p.fail(changed)
 
-    async def _found(self, subject: Subject, scope: Scope, p: _Pending, denied: set[UUID]) -> list[Hit]:
+    async def _found(self, subject: Subject, scope: Scope, p: _Pending) -> list[Hit]:
         index_id = subject.workspace_id if scope.index is None else scope.index.id
         small = await self._sizes.small(self._database, subject.workspace_id, index_id, scope.open_read)
 
@@ -166,7 +207,7 @@ class Retrieval:
                 query=p.query,
                 limit=p.wanted,
                 source_ids=p.request.source_ids,
-                denied=denied,
+                denied=p.refused,
                 match=p.request.match,
                 sources=p.request.sources,
                 small=small,
@@ -188,15 +229,15 @@ def _scope(scopes: Scopes, base_id: UUID | None) -> Scope:
     return Scope(scopes.open_read, index)
 
 
-async def _check(unsettled: Sequence[_Pending], denied: set[UUID], read_check: ReadCheck) -> None:
-    """One batch for a round. What is refused goes into `denied`, for all requests and all later rounds."""
+async def _check(unsettled: Sequence[_Pending], read_check: ReadCheck) -> None:
+    """One batch for a round."""
     sources = list(dict.fromkeys(hit.source_id for p in unsettled for hit in p.found))
     try:
-        allowed = await read_check(sources) if sources else []
+        answers = await read_check(sources) if sources else []
     except AuthorizationUnavailable as error:
         for p in unsettled:
             p.undecided(error)
         return
-    denied.update(source for source, may in zip(sources, allowed, strict=True) if may is not True)
+    allowed = {source for source, may in zip(sources, answers, strict=True) if may is True}
     for p in unsettled:
-        p.serve(denied)
+        p.serve(allowed)

@@ -49,5 +49,6 @@ class ExplainQueries:
             source_id=parse_id("sourceId", source_id),
             retrieve=loaders.answer_by_request.load,
             read_check=loaders.read_checks,
+            narrowed=info.context.services.retrieval.narrowed,
         )
         return RetrievalExplanationType.wrap(await explain(asked))

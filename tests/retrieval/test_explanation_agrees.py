@@ -15,7 +15,7 @@ from app.library.sources import visible_sources
 from app.retrieval.explanation import Asked, Explanation, explain
 from app.retrieval.gates import Outcome
 from app.retrieval.request import MAX_LIMIT, MatchMode, RetrieveRequest, retrieve_request
-from app.retrieval.service import Answer
+from app.retrieval.service import Answer, Retrieval
 from tests.world import World
 
 WORDS = ["harbor", "rigging", "crane", "rope", "tar", "the"]
@@ -97,7 +97,8 @@ class Asker:
 
     def __init__(self, world: World, subject: Subject, authorizer: Authorizer) -> None:
         self._database = world.services.database
-        self._retrieval = world.services.retrieval
+        narrowed = isinstance(authorizer, Moody)
+        self._retrieval = Retrieval(self._database, world.services.replicas, narrowed=narrowed)
         self._subject = subject
         self._authorizer = authorizer
 
@@ -110,7 +111,10 @@ class Asker:
         return answer
 
     async def explain(self, request: RetrieveRequest, source_id: UUID) -> Explanation:
-        return await explain(Asked(self._database, self._subject, request, source_id, self.retrieve, self._check))
+        narrowed = self._retrieval.narrowed
+        return await explain(
+            Asked(self._database, self._subject, request, source_id, self.retrieve, self._check, narrowed)
+        )
 
 
 def with_limit(request: RetrieveRequest, limit: int) -> RetrieveRequest:
