@@ -1,25 +1,21 @@
 """Runs the searches. Plain rows out; who asks and what is admitted go in as parameters."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from app.access.subject import Subject
-from app.database import Database, HotStatement, Record
+from app.database import Database, HotStatement
 from app.errors import Unavailable
-from app.library.sources import SourceDetails
 from app.query import Query
 from app.retrieval import any_word as third_step
 from app.retrieval.request import MatchMode
 from app.retrieval.scopes import Scope
 from app.retrieval.statements import ANY_WORD, INDEX_COLUMNS, TITLE, Form, search
 
-# Where the columns of a row stand: `as_assumed`, then those of a hit, then those of its source.
+# Where the columns of a row stand: `as_assumed`, then those of a hit.
 _STEP = 1
-_SOURCE_ID = 3
-_TEXT_HASH = 8
-_SOURCE = _TEXT_HASH + 1
 _NO_INDEX: dict[str, object] = dict.fromkeys(INDEX_COLUMNS)
 
 
@@ -28,9 +24,10 @@ class ScopeChanged(Unavailable):
 
 
 class Hit(NamedTuple):
-    """A passage that was found. What found it is for our own use: no answer says which search did (R9).
+    """A row of the search: a passage that was found. What found it is for our own use: no answer says which did (R9).
 
-    `source` is there if it was asked for.
+    What stands behind `text_hash` is its source's, there if sources were asked for: whoever may read a source's
+    passages sees its details (R4).
     """
 
     step: int
@@ -41,7 +38,10 @@ class Hit(NamedTuple):
     rank: float
     text: str
     text_hash: str
-    source: SourceDetails | None
+    title: str | None = None
+    description: str | None = None
+    private: bool = False
+    owner: str = ""
 
     @property
     def by_title(self) -> bool:
@@ -94,7 +94,7 @@ async def search_index(
     )
     if not rows[0][0]:
         raise ScopeChanged("The index changed while it was searched.")
-    return [] if rows[0][_STEP] is None else _hits(rows, sources)
+    return [] if rows[0][_STEP] is None else [Hit(*row[_STEP:]) for row in rows]
 
 
 def told(subject: Subject, scope: Scope) -> dict[str, object]:
@@ -104,17 +104,3 @@ def told(subject: Subject, scope: Scope) -> dict[str, object]:
         return {"knowledge_base_id": None, "index_id": subject.workspace_id, **_NO_INDEX}
     columns = {name: getattr(index, name) for name in INDEX_COLUMNS}
     return {"knowledge_base_id": index.knowledge_base_id, "index_id": index.id, **columns}
-
-
-def _hits(rows: Sequence[Record], sources: bool) -> list[Hit]:
-    columns = list(map(tuple, rows))
-    details = [_source(row) if sources else None for row in columns]
-    return [Hit._make((*row[_STEP:_SOURCE], source)) for row, source in zip(columns, details, strict=True)]
-
-
-def _source(row: tuple[Any, ...]) -> SourceDetails:
-    """Whoever may read a source's passages sees its details (R4). A source that was admitted is active (R7)."""
-    title, description, private, owner, owned = row[_SOURCE:]
-    return SourceDetails(
-        row[_SOURCE_ID], title, description, private, owner, "ACTIVE", "AVAILABLE", owned, readable=True
-    )

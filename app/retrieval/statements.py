@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import TSQUERY
 
-from app.access.admission import SUBJECTS, WORKSPACE_ID, OpenRead, admitted, holds_open_read
+from app.access.admission import WORKSPACE_ID, OpenRead, admitted, holds_open_read
 from app.models import IndexMember, IndexPosting, KnowledgeBase, Passage, SearchIndex, Source
 from app.retrieval.any_word import any_word_search
 from app.retrieval.bm25 import materialized
@@ -44,7 +44,7 @@ LIMIT = bindparam("limit", type_=Integer())
 TITLE_KEY = bindparam("title_key", type_=LargeBinary())
 ALL_WORDS = cast(bindparam("all_words", type_=Text()), TSQUERY)
 
-# What an answer shows of an index, and what is not known of the source of a hit that was admitted (R7).
+# What an answer shows of an index, and of the source of a hit: what was admitted is ACTIVE and AVAILABLE (R7).
 INDEX_COLUMNS = ("state", "generation", "work", "done", "total", "built_at")
 SOURCE_COLUMNS = ("title", "description", "private", "owner")
 # The steps of a search, in the order of their hits.
@@ -227,7 +227,7 @@ def _shown(found: Subquery, *, sources: bool) -> Subquery:
     rows, columns = found.join(text, true()), [*found.c, *text.c]
     if sources:
         details = (
-            select(*(getattr(source, name) for name in SOURCE_COLUMNS), (source.owner == any_(SUBJECTS)).label("owned"))
+            select(*(getattr(source, name) for name in SOURCE_COLUMNS))
             .where(source.workspace_id == WORKSPACE_ID, source.id == found.c.source_id)
             .offset(_FENCE)
             .lateral("source")

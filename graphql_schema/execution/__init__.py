@@ -5,16 +5,18 @@ arguments. graphql-core spends about 10 µs on each such value; a plan reads the
 and looks at their types once. A plan is made from an operation that is remembered, once for each combination of the
 variables that its @skip and @include read.
 
+An operation of one such field runs without graphql-core's executor (straight.py).
+
 A reader that meets anything else than a good value (an error, an awaitable, a null that may not be, a value of
 another type) reads nothing at all: it raises, and graphql-core does the whole value over. So errors, their paths and
 their order, and what a null does to its parents are graphql-core's own. A property or method whose value was refused
-is therefore called twice.
+is therefore called again.
 
 The methods of graphql-core and strawberry that this leans on are listed in tests/graphql_schema/test_execution.py,
 which fails when one of them changes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -24,6 +26,7 @@ from graphql import (
     ExecutionResult,
     FragmentDefinitionNode,
     GraphQLSchema,
+    MiddlewareManager,
     VariableNode,
     Visitor,
     default_field_resolver,
@@ -39,7 +42,8 @@ from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
 from graphql_schema.execution.executor import PlannedExecutor
 from graphql_schema.execution.plan import Plan
-from graphql_schema.execution.resolvers import Resolvers
+from graphql_schema.execution.resolvers import Resolvers, Told
+from graphql_schema.execution.straight import Straight
 from graphql_schema.execution.variables import Variables
 from graphql_schema.limits import Operation
 
@@ -84,37 +88,71 @@ class Execution:
         self, operation: Operation, context: object, variables: dict[str, Any], extensions: dict[str, Any] | None
     ) -> AwaitableOrValue[ExecutionResult]:
         """What Executor.build and graphql.execute do, with what they find out of an operation each time."""
+        assert self._resolvers is not None
         plans = self._plans.get(operation)
         if plans is None:
-            plans = self._plans[operation] = _Plans(self._schema, operation)
+            plans = self._plans[operation] = _Plans(self._schema, operation, self._resolvers)
         values = plans.variables.coerced(variables)
         if isinstance(values, list):
             return ExecutionResult(None, values)
-        executor = PlannedExecutor(
-            self._schema,
-            plans.fragment_definitions,
-            plans.fragments,
-            None,
-            context,
-            operation.node,
-            values,
-            default_field_resolver,
-            default_type_resolver,
-            default_field_resolver,
-            middleware_manager=self._resolvers,
-            is_awaitable=optimized_is_awaitable,
-            operation_extensions=extensions,
-            plan=plans.of(variables),
-        )
-        # nothing here is delivered in parts
-        return cast("AwaitableOrValue[ExecutionResult]", executor.execute_operation())
+        plan = plans.of(variables)
+
+        def executed(resolvers: MiddlewareManager) -> AwaitableOrValue[ExecutionResult]:
+            executor = PlannedExecutor(
+                self._schema,
+                plans.fragment_definitions,
+                plans.fragments,
+                None,
+                context,
+                operation.node,
+                values,
+                default_field_resolver,
+                default_type_resolver,
+                default_field_resolver,
+                middleware_manager=resolvers,
+                is_awaitable=optimized_is_awaitable,
+                operation_extensions=extensions,
+                plan=plan,
+            )
+            # nothing here is delivered in parts
+            return cast("AwaitableOrValue[ExecutionResult]", executor.execute_operation())
+
+        arguments = None if plan.straight is None else plan.straight.arguments(values.coerced)
+        if plan.straight is None or arguments is None:
+            return executed(self._resolvers)
+        resolved = plan.straight.resolved(arguments, values.coerced, context, extensions)
+        return _straight(plan.straight, resolved, executed, Told(self._resolvers))
+
+
+async def _straight(
+    straight: Straight,
+    resolved: Awaitable[Any],
+    executed: Callable[[Told], AwaitableOrValue[ExecutionResult]],
+    told: Told,
+) -> ExecutionResult:
+    """Reads what the field's resolver returned. What it raised, and what cannot be read, is for an executor."""
+    try:
+        told.value = await resolved
+    except Exception as error:
+        told.error = error
+    else:
+        try:
+            return ExecutionResult({straight.key: straight.read([told.value])[0]})
+        except Exception:  # noqa: S110  graphql-core finds the reason, and reports it
+            pass
+    try:
+        result = executed(told)
+        return result if isinstance(result, ExecutionResult) else await result
+    finally:
+        told.error = None  # its traceback holds this frame, which holds it
 
 
 class _Plans:
     """The plans of one operation, and what else all requests for it share."""
 
-    def __init__(self, schema: GraphQLSchema, operation: Operation) -> None:
+    def __init__(self, schema: GraphQLSchema, operation: Operation, resolvers: Resolvers) -> None:
         self._schema = schema
+        self._resolvers = resolvers
         self._switches = _switches(operation)  # the variables that its conditions read
         self.known: dict[tuple[object, ...], Plan] = {}
         self.variables = Variables(schema, operation.node)
@@ -129,7 +167,7 @@ class _Plans:
         values = tuple([value if value is None or isinstance(value, bool) else Undefined for value in sent])
         plan = self.known.get(values)
         if plan is None:
-            plan = Plan(self._schema)
+            plan = Plan(self._schema, self._resolvers)
             if len(self.known) < MAX_PLANS:
                 self.known[values] = plan
         return plan

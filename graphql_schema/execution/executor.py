@@ -48,6 +48,8 @@ class PlannedExecutor(StrawberryGraphQLCoreExecutionContext):
         position_context: Any,
     ) -> AwaitableOrValue[Any]:
         read = self._plan.reader(return_type, field_details_list, self.collect_subfields)
+        if path.prev is None:
+            self._plan.look(info, field_details_list, read)
         if read is not None:
             try:
                 return read([result])[0]

@@ -1,12 +1,23 @@
 """A plan: which parts of an operation are only read, and how."""
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from graphql import GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLOutputType, GraphQLSchema, is_leaf_type
+from graphql import (
+    GraphQLList,
+    GraphQLNonNull,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    GraphQLResolveInfo,
+    GraphQLSchema,
+    OperationType,
+    is_leaf_type,
+)
 from graphql.execution.collect_fields import CollectedFields, FieldDetails
 
 from graphql_schema.execution.readers import PlainField, Reader, getter, leaf_reader, list_reader, object_reader
+from graphql_schema.execution.resolvers import Resolvers
+from graphql_schema.execution.straight import Straight
 
 Fields: TypeAlias = dict[str, list[FieldDetails]]
 Collect: TypeAlias = Callable[[GraphQLObjectType, list[FieldDetails]], CollectedFields]
@@ -17,10 +28,15 @@ class Plan:
 
     What graphql-core collects is known by its identity, so it is kept: `_collected` by its type and fields, and in it
     every list and dictionary whose id is a key below.
+
+    `straight`: how the operation runs without an executor; None until a value of its field was met, and where it can't.
     """
 
-    def __init__(self, schema: GraphQLSchema) -> None:
+    def __init__(self, schema: GraphQLSchema, resolvers: Resolvers) -> None:
+        self.straight: Straight | None = None
+        self._looked = False
         self._schema = schema
+        self._resolvers = resolvers
         self._root: Fields | None = None
         self._collected: dict[tuple[int, int], CollectedFields] = {}
         self._readers: dict[tuple[int, int], Reader | None] = {}
@@ -31,6 +47,20 @@ class Plan:
         if self._root is None:
             self._root = fields
         return self._root
+
+    def look(self, info: GraphQLResolveInfo[Any], details: list[FieldDetails], read: Reader | None) -> None:
+        """Look once whether the operation runs without an executor. `info` and `read` are those of a field of the root.
+
+        Not one of several fields, which run side by side, and no mutation.
+        """
+        if self._looked:
+            return
+        self._looked = True
+        field = self._schema.get_field(info.parent_type, info.field_name)
+        resolve = None if field is None else self._resolvers.shorter(field)
+        alone = len(self._root or ()) == 1 and details[0].fragment_variable_values is None
+        if field and resolve and read and alone and info.operation.operation is OperationType.QUERY:
+            self.straight = Straight.of(info, field, resolve, read)
 
     def collected(self, type_: GraphQLObjectType, details: list[FieldDetails], collect: Collect) -> CollectedFields:
         """What stands below a field: collected once."""

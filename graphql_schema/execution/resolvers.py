@@ -36,8 +36,34 @@ class Resolvers(MiddlewareManager):
                 if field.resolve is not None and resolver is not None:
                     self._shorter[field.resolve] = resolver
 
+    def shorter(self, field: GraphQLField) -> Resolver | None:
+        """The shorter resolver of a field; it returns an awaitable. None where strawberry's own is called."""
+        return None if field.resolve is None else self._shorter.get(field.resolve)
+
     def get_field_resolver(self, field_resolver: Resolver) -> Resolver:
         return self._shorter.get(field_resolver, field_resolver)
+
+
+class Told(MiddlewareManager):
+    """Says what a resolver that has run returned or raised, to the executor that asks for it, and that asks first."""
+
+    def __init__(self, resolvers: MiddlewareManager) -> None:
+        super().__init__()
+        self.value: Any = None
+        self.error: Exception | None = None
+        self._resolvers = resolvers
+        self._asked = False
+
+    def get_field_resolver(self, field_resolver: Resolver) -> Resolver:
+        if self._asked:
+            return self._resolvers.get_field_resolver(field_resolver)
+        self._asked = True
+        return self._again
+
+    def _again(self, *_: Any, **__: Any) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.value
 
 
 def shorter(field: GraphQLField, config: StrawberryConfig) -> Resolver | None:

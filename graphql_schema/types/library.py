@@ -175,7 +175,7 @@ class SourceType:
     )
     private: bool = strawberry.field(description="Whether workspace-wide reading does not open it.")
     owner: str = strawberry.field(description="The subject that may always read and manage it.")
-    details: strawberry.Private[SourceDetails]
+    standing: strawberry.Private[tuple[str, str]]  # lifecycle and availability
 
     @classmethod
     def wrap(cls, source: SourceDetails) -> "SourceType":
@@ -185,17 +185,17 @@ class SourceType:
             description=source.description,
             private=source.private,
             owner=source.owner,
-            details=source,
+            standing=(source.lifecycle, source.availability),
         )
 
     # Made into enums when they are asked for: that would be half of what it takes to wrap the sources of 50 hits.
     @strawberry.field(description="ACTIVE for whatever a caller can see.")
     def lifecycle(self) -> SourceLifecycle:
-        return SourceLifecycle[self.details.lifecycle]
+        return SourceLifecycle[self.standing[0]]
 
     @strawberry.field(description="Whether searches may find it at present.")
     def availability(self) -> SourceAvailability:
-        return SourceAvailability[self.details.availability]
+        return SourceAvailability[self.standing[1]]
 
     @strawberry.field(description="The version with the highest number, whatever its status.")
     async def latest_version(self, info: Info) -> SourceVersionType | None:

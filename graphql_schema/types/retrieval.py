@@ -13,6 +13,8 @@ from graphql_schema.types.enums import RetrievalNotice
 from graphql_schema.types.knowledge_base import IndexType
 from graphql_schema.types.library import PassageType, SourceType, SourceVersionType, version_of
 
+_ADMITTED = ("ACTIVE", "AVAILABLE")  # what was admitted is (R7)
+
 
 @strawberry.type(name="TextRange", description="A range of a text, in Unicode code points.")
 class TextRangeType:
@@ -83,9 +85,17 @@ class HitType:
 
     @strawberry.field(description="The source of the passage.")
     def source(self) -> SourceType:
-        if self.hit.source is None:
+        hit = self.hit
+        if hit.title is None:
             raise RuntimeError("the search was not asked for sources")
-        return SourceType.wrap(self.hit.source)
+        return SourceType(
+            id=self.resource_id,
+            title=hit.title,
+            description=hit.description,
+            private=hit.private,
+            owner=hit.owner,
+            standing=_ADMITTED,
+        )
 
     @strawberry.field(description="The version whose text the passage is from.")
     async def version(self, info: Info) -> SourceVersionType:
