@@ -8,7 +8,7 @@ connection (measured: 0.2 ms of CPU instead of 0.6 through a session).
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, NewType, TypeAlias, cast
+from typing import Any, NamedTuple, NewType, TypeAlias, cast
 
 import asyncpg
 from sqlalchemy import URL, BindParameter, ColumnElement, Select, event, func, literal_column, make_url, select, text
@@ -152,7 +152,7 @@ class Database:
         # What `engine.connect` does around this costs 70 µs of the 200 that a short statement takes.
         connection = await greenlet_spawn(self.engine.sync_engine.raw_connection)
         try:
-            return await _fetch(connection, statement.sql, arguments)
+            return await _fetch(connection, _driver(connection), statement.sql, arguments)
         finally:
             connection.close()  # sends nothing: no transaction of ours is open
 
@@ -167,7 +167,7 @@ class _KeptConnections:
         self.engine = engine
         self._free = asyncio.Semaphore(size)
         self._wait_seconds = wait_seconds
-        self._idle: list[PoolProxiedConnection] = []
+        self._idle: list[_Kept] = []
 
     async def fetch(self, sql: str, arguments: Sequence[object]) -> Sequence[Record]:
         """Raises SQLAlchemy's TimeoutError, as a pool does, when none came free in time."""
@@ -179,31 +179,41 @@ class _KeptConnections:
         else:
             await self._free.acquire()
         try:
-            connection = await self._take()
+            kept = await self._take()
             try:
-                return await _fetch(connection, sql, arguments)
+                return await _fetch(*kept, sql, arguments)
             finally:
-                self._idle.append(connection)
+                self._idle.append(kept)
         finally:
             self._free.release()
 
-    async def _take(self) -> PoolProxiedConnection:
+    async def _take(self) -> "_Kept":
         while self._idle:
-            connection = self._idle.pop()
-            if connection.is_valid and not _driver(connection).is_closed():
-                return connection
-            connection.close()  # the pool finds that it is dead, and replaces it
-        return await greenlet_spawn(self.engine.sync_engine.raw_connection)
+            kept = self._idle.pop()
+            if kept.pooled.is_valid and not kept.driver.is_closed():
+                return kept
+            kept.pooled.close()  # the pool finds that it is dead, and replaces it
+        pooled = await greenlet_spawn(self.engine.sync_engine.raw_connection)
+        return _Kept(pooled, _driver(pooled))
 
     async def close(self) -> None:
         while self._idle:
-            self._idle.pop().close()
+            self._idle.pop().pooled.close()
         await self.engine.dispose()
 
 
-async def _fetch(connection: PoolProxiedConnection, sql: str, arguments: Sequence[object]) -> Sequence[Record]:
+class _Kept(NamedTuple):
+    """A connection of the pool, and the driver's behind it: to ask for that takes a while."""
+
+    pooled: PoolProxiedConnection
+    driver: Any
+
+
+async def _fetch(
+    connection: PoolProxiedConnection, driver: Any, sql: str, arguments: Sequence[object]
+) -> Sequence[Record]:
     try:
-        rows: list[Record] = await _driver(connection).fetch(sql, *arguments)
+        rows: list[Record] = await driver.fetch(sql, *arguments)
     except asyncio.CancelledError:
         # The driver asks the server to stop the statement; a connection in that state is not used again.
         await greenlet_spawn(connection.invalidate)

@@ -19,7 +19,7 @@ def clean_text(argument: str, value: str) -> str:
     """`value` as it is. Raises InvalidInput for what PostgreSQL cannot hold: NUL, and surrogates without a partner."""
     if "\x00" in value:
         raise InvalidInput(argument, "must not contain the character NUL (U+0000).")
-    if any("\ud800" <= character <= "\udfff" for character in value):
+    if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
         raise InvalidInput(argument, "must not contain half of a surrogate pair.")
     return value
 

@@ -5,9 +5,8 @@ for every operation: what one caller may see is never kept for another.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -42,10 +41,6 @@ class Loaders:
         return self._loader(self._answers)
 
     @cached_property
-    def _read_checks_by_ids(self) -> DataLoader[tuple[UUID, ...], Mapping[UUID, bool]]:
-        return self._loader(self._read_checks)
-
-    @cached_property
     def source_by_id(self) -> DataLoader[UUID, SourceDetails | None]:
         return self._loader(self._sources)
 
@@ -77,21 +72,30 @@ class Loaders:
     def actions_by_subject(self) -> DataLoader[Subject, frozenset[Action]]:
         return self._loader(self._actions)
 
+    async def answer(self, request: RetrieveRequest, *, alone: bool) -> Answer:
+        """The answer of one `retrieve` field. `alone`: the operation has no other field whose request could join it."""
+        if not alone:
+            return await self.answer_by_request.load(request)
+        (answer,) = await self._answers([request])
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
     async def _answers(self, requests: Sequence[RetrieveRequest]) -> Sequence[Answer | Exception]:
         """All `retrieve` fields of the operation: one authorizer call for all their hits (R12)."""
         return await self._retrieval.answers(self._subject, requests, self.read_checks)
 
     async def read_checks(self, source_ids: Sequence[UUID]) -> list[bool]:
-        """Whether the caller may read each source now, in order. Each is asked once, with all others of the turn."""
-        found = await self._read_checks_by_ids.load(tuple(source_ids))
-        return [found[source_id] for source_id in source_ids]
+        """Whether the caller may read each source now, in order. Within an operation each is asked once.
 
-    async def _read_checks(self, lists: Sequence[tuple[UUID, ...]]) -> Sequence[Mapping[UUID, bool]]:
-        """A list is one key: a key for each source of 50 hits would cost more than asking."""
-        new = [id_ for id_ in dict.fromkeys(chain.from_iterable(lists)) if id_ not in self._read_checked]
-        answers = await self._authorizer.check(self._subject, new) if new else []
-        self._read_checked |= dict(zip(new, answers, strict=True))  # all of them or none
-        return [self._read_checked] * len(lists)
+        Not by a loader: what asks here is a batch already, and a key for each source would cost more than asking.
+        """
+        checked = self._read_checked
+        new = [id_ for id_ in dict.fromkeys(source_ids) if id_ not in checked]
+        if new:
+            answers = await self._authorizer.check(self._subject, new)
+            checked |= dict(zip(new, answers, strict=True))  # all of them or none
+        return [checked[id_] for id_ in source_ids]
 
     async def _sources(self, ids: Sequence[UUID]) -> Sequence[SourceDetails | None]:
         found = await sources_by_id(self._database, self._subject, ids)

@@ -19,7 +19,7 @@ from app.retrieval.routing import Routing
 from app.retrieval.scopes import RememberedScopes, Scope, Scopes, load_scopes
 from app.retrieval.sizes import IndexSizes
 
-# Whether each source may be served now, in order (SPEC R12): a DataLoader's load_many, or an authorizer's check.
+# Whether each source may be served now, in order (SPEC R12): an authorizer's check, or what remembers its answers.
 ReadCheck = Callable[[Sequence[UUID]], Awaitable[Sequence[bool]]]
 
 # The places of hits that the authorizer refused are filled in further rounds, each one more search and one more batch.
@@ -148,6 +148,8 @@ class Retrieval:
                 p.scope = _scope(scopes, p.request.knowledge_base_id)
             except AppError as error:
                 p.fail(error)
+            else:
+                self._remembered.keep(subject, p.request.knowledge_base_id, p.scope)
 
     async def _find_and_check(self, subject: Subject, pending: Sequence[_Pending], read_check: ReadCheck) -> None:
         """Search, then ask for all hits of all requests at once; where a refusal freed places, search again."""
@@ -185,14 +187,12 @@ class Retrieval:
                 return  # refused
             try:
                 p.found = await self._found(subject, p.scope, p)
+                return
             except ScopeChanged as error:
                 changed = error
                 self._remembered.forget(subject, base_id)
                 p.scope = None
                 await self._load_scopes(subject, [p])
-            else:
-                self._remembered.keep(subject, base_id, p.scope)
-                return
         p.fail(changed)
 
     async def _found(self, subject: Subject, scope: Scope, p: _Pending) -> list[Hit]:

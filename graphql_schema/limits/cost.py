@@ -7,7 +7,6 @@ for each level of such fields: `retrieve(limit: 50) { hits { source { title } } 
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import prod
 from typing import NamedTuple
 
 from graphql import FieldNode, GraphQLField, IntValueNode, OperationDefinitionNode, ValueNode, VariableNode
@@ -40,7 +39,13 @@ class Cost:
 
     def total(self, variables: Mapping[str, object]) -> int:
         """In fields, with the values of a request's variables."""
-        return sum(count * prod(factor.value(variables) for factor in factors) for factors, count in self.terms.items())
+        total = 0
+        for factors, count in self.terms.items():
+            product = count
+            for factor in factors:
+                product *= factor.value(variables)
+            total += product
+        return total
 
     def check(self, variables: Mapping[str, object], limit: int) -> None:
         """Raises QueryTooComplex when the operation with these variables costs more than `limit`."""

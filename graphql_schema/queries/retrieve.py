@@ -65,7 +65,13 @@ class RetrieveQueries:
             match=Match[match.name],
             sources=_asks_for_sources(info),
         )
-        return RetrievalType.wrap(await info.context.loaders.answer_by_request.load(request))
+        return RetrievalType.wrap(await info.context.loaders.answer(request, alone=_is_alone(info)))
+
+
+def _is_alone(info: Info) -> bool:
+    """Whether this is the only field of the operation."""
+    selections = info._raw_info.operation.selection_set.selections
+    return len(selections) == 1 and isinstance(selections[0], FieldNode)
 
 
 def _asks_for_sources(info: Info) -> bool:

@@ -122,13 +122,16 @@ class RetrievalType:
         description="Content hits first, best first; then, in the places left, sources whose title or description "
         "match."
     )
-    index: IndexType | None = strawberry.field(description="The index that was searched; null for the whole workspace.")
-    notice: RetrievalNotice | None = strawberry.field(description="What should be known of this answer.")
+    answer: strawberry.Private[Answer]
 
     @classmethod
     def wrap(cls, answer: Answer) -> "RetrievalType":
-        return cls(
-            hits=[HitType.wrap(hit, answer.query) for hit in answer.hits],
-            index=None if answer.index is None else IndexType.wrap(answer.index),
-            notice=None if answer.query.terms else RetrievalNotice.NO_SEARCHABLE_WORDS,
-        )
+        return cls(hits=[HitType.wrap(hit, answer.query) for hit in answer.hits], answer=answer)
+
+    @strawberry.field(description="The index that was searched; null for the whole workspace.")
+    def index(self) -> IndexType | None:
+        return None if self.answer.index is None else IndexType.wrap(self.answer.index)
+
+    @strawberry.field(description="What should be known of this answer.")
+    def notice(self) -> RetrievalNotice | None:
+        return None if self.answer.query.terms else RetrievalNotice.NO_SEARCHABLE_WORDS
