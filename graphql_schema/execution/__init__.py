@@ -140,11 +140,8 @@ async def _straight(
             return ExecutionResult({straight.key: straight.read([told.value])[0]})
         except Exception:  # noqa: S110  graphql-core finds the reason, and reports it
             pass
-    try:
-        result = executed(told)
-        return result if isinstance(result, ExecutionResult) else await result
-    finally:
-        told.error = None  # its traceback holds this frame, which holds it
+    result = executed(told)
+    return result if isinstance(result, ExecutionResult) else await result
 
 
 class _Plans:

@@ -49,7 +49,7 @@ class PlannedExecutor(StrawberryGraphQLCoreExecutionContext):
     ) -> AwaitableOrValue[Any]:
         read = self._plan.reader(return_type, field_details_list, self.collect_subfields)
         if path.prev is None:
-            self._plan.look(info, field_details_list, read)
+            self._plan.look(info, read)
         if read is not None:
             try:
                 return read([result])[0]

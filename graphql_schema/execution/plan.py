@@ -10,7 +10,6 @@ from graphql import (
     GraphQLOutputType,
     GraphQLResolveInfo,
     GraphQLSchema,
-    OperationType,
     is_leaf_type,
 )
 from graphql.execution.collect_fields import CollectedFields, FieldDetails
@@ -48,18 +47,17 @@ class Plan:
             self._root = fields
         return self._root
 
-    def look(self, info: GraphQLResolveInfo[Any], details: list[FieldDetails], read: Reader | None) -> None:
+    def look(self, info: GraphQLResolveInfo[Any], read: Reader | None) -> None:
         """Look once whether the operation runs without an executor. `info` and `read` are those of a field of the root.
 
-        Not one of several fields, which run side by side, and no mutation.
+        Not one of several fields, which run side by side.
         """
         if self._looked:
             return
         self._looked = True
         field = self._schema.get_field(info.parent_type, info.field_name)
         resolve = None if field is None else self._resolvers.shorter(field)
-        alone = len(self._root or ()) == 1 and details[0].fragment_variable_values is None
-        if field and resolve and read and alone and info.operation.operation is OperationType.QUERY:
+        if field and resolve and read and len(self._root or ()) == 1:
             self.straight = Straight.of(info, field, resolve, read)
 
     def collected(self, type_: GraphQLObjectType, details: list[FieldDetails], collect: Collect) -> CollectedFields:

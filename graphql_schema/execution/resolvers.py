@@ -60,7 +60,8 @@ class Told(MiddlewareManager):
         self._asked = True
         return self._again
 
-    def _again(self, *_: Any, **__: Any) -> Any:
+    async def _again(self, *_: Any, **__: Any) -> Any:
+        """A coroutine, as the resolver's was: what that returned is not awaited again."""
         if self.error is not None:
             raise self.error
         return self.value

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Self, TypeAlias
 from graphql import (
     BREAK,
     FieldNode,
-    GraphQLError,
     GraphQLField,
     GraphQLNonNull,
     GraphQLResolveInfo,
@@ -41,7 +40,6 @@ class _FromVariable(NamedTuple):
     name: str
     variable: str
     instead: dict[str, Any]
-    required: bool
     nullable: bool
 
 
@@ -73,7 +71,7 @@ class Straight:
         """None where it takes graphql-core to say what an argument is."""
         try:
             sources = _sources(field, info.field_nodes[0])
-        except GraphQLError:
+        except Exception:  # a default or a literal that is wrong: graphql-core says so
             return None
         return None if sources is None else cls(info, resolve, read, *sources)
 
@@ -82,9 +80,9 @@ class Straight:
         found = dict(self._constants)
         for argument in self._variables:
             value = variables.get(argument.variable, Undefined)
-            if value is Undefined and not argument.required:
+            if value is Undefined:
                 found |= argument.instead
-            elif value is Undefined or (value is None and not argument.nullable):
+            elif value is None and not argument.nullable:
                 return None
             else:
                 found[argument.name] = value
@@ -106,7 +104,7 @@ class Straight:
 def _sources(field: GraphQLField, node: FieldNode) -> tuple[dict[str, Any], list[_FromVariable]] | None:
     """Where a field's arguments come from: those that are the same for all requests, and those of a variable each.
 
-    None if there is another kind, a variable within a list or an object. Raises GraphQLError for one that is wrong.
+    None if there is another kind: a variable within a list or an object.
     """
     given = {argument.name.value: argument for argument in node.arguments or ()}
     constants: dict[str, Any] = {}
@@ -119,12 +117,11 @@ def _sources(field: GraphQLField, node: FieldNode) -> tuple[dict[str, Any], list
         if not isinstance(argument.value, VariableNode):
             return None
         instead: dict[str, Any] = {}
-        required = is_required_argument(definition)
-        if not required:
+        if not is_required_argument(definition):  # else its variable has a value, or an error is reported before
             coerce_argument(instead, node, name, definition, None, None, None)
         nullable = not isinstance(definition.type, GraphQLNonNull)
         own_name = definition.out_name or name
-        variables.append(_FromVariable(own_name, argument.value.name.value, instead, required, nullable))
+        variables.append(_FromVariable(own_name, argument.value.name.value, instead, nullable))
     return constants, variables
 
 

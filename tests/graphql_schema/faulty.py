@@ -238,6 +238,15 @@ def good(chance: random.Random) -> Holder:
     )
 
 
+def _given(context: Context) -> list[Holder | None]:
+    """Between two good ones a holder that has it everywhere."""
+    chance = context.chance("given")
+    holder = good(chance)
+    for name in (*PLAIN, "kept"):
+        setattr(holder, name, context.value() if callable(context.value) else context.value)
+    return [good(chance), holder, good(chance)]
+
+
 def made(context: Context, chance: random.Random) -> Holder:
     """A holder with good values, now and then one with a fault."""
     holder = good(chance)
@@ -282,12 +291,31 @@ class Query:
 
     @strawberry.field
     def given(self, info: Info) -> list[Holder | None]:
-        """Between two good ones a holder that has it everywhere."""
-        chance = info.context.chance("given")
-        holder = good(chance)
-        for name in (*PLAIN, "kept"):
-            setattr(holder, name, info.context.value() if callable(info.context.value) else info.context.value)
-        return [good(chance), holder, good(chance)]
+        return _given(info.context)
+
+    @strawberry.field
+    async def soon(self, info: Info) -> list[Holder | None]:
+        return _given(info.context)
+
+    @strawberry.field
+    async def whatever(self, info: Info) -> Leaf | None:
+        """The value itself: which may be anything but a leaf."""
+        return info.context.value()  # type: ignore[no-any-return]
+
+    @strawberry.field
+    async def needed(self, info: Info, raised: bool = False) -> Leaf:
+        if raised:
+            raise Refused("by the field itself")
+        return info.context.value()  # type: ignore[no-any-return]
+
+    @strawberry.field
+    async def told(self, info: Info, number: int | None = 3) -> str | None:
+        """What a resolver is told of where it stands."""
+        raw = info._raw_info
+        raw.async_helpers.track([asyncio.sleep(0), 1])
+        more = await raw.async_helpers.gather([asyncio.sleep(0, "more")])
+        given: Any = raw.variable_values  # strawberry makes a dictionary of it
+        return f"{number} {info.path} {info.field_name} {info.return_type} {sorted(given.items())} {more}"
 
 
 SCHEMA = strawberry.Schema(query=Query, types=[Tag, Person], config=StrawberryConfig(scalar_map={OddValue: Odd}))

@@ -40,9 +40,10 @@ class Query:
         colour: Colour = Colour.RED,
         colours: list[Colour] | None = None,
         words: list[str] = ["a"],  # noqa: B006 what strawberry copies
+        gaps: list[str | None] | None = None,
     ) -> str:
         words.append("mine")
-        return repr((info.context, info.field_name, text, whole, part, yes, some_id, colour, colours, words))
+        return repr((info.context, info.field_name, text, whole, part, yes, some_id, colour, colours, words, gaps))
 
     @strawberry.field
     async def shaped(self, shape: Shape) -> str:
@@ -65,7 +66,7 @@ TYPES = {
     "someId": ("ID!", "ID"),
     "colour": ("Colour!", "Colour! = BLUE"),
     "colours": ("[Colour!]", "[Colour!]! = [BLUE, RED]"),
-    "words": ("[String!]!",),
+    "words": ("[String!]!", "[String!]"),
 }
 VALUES = (None, "", "a", "\ud800", 0, 1, -(2**31), 2**31, 2**70, 0.5, 1.0, 1e308, float("inf"), True, False)
 VALUES += ("RED", "red", [], ["RED"], ["a", "b"], [None], {}, {"a": 1})  # type: ignore[assignment]  # of any type
@@ -84,9 +85,10 @@ async def _told(execution: Execution, text: str, variables: dict[str, Any]) -> s
 async def test_a_variable_is_coerced_alike(name: str, type_: str) -> None:
     text = f"query ($it: {type_}) {{ told({name}: $it) }}"
     wrong = right = 0
-    for variables in ({}, *({"it": value} for value in VALUES)):
-        fast, plain = await _told(FAST, text, variables), await _told(PLAIN, text, variables)
-        assert fast == plain, variables
+    for variables in ({}, {}, *({"it": value} for value in VALUES)):
+        first, again = await _told(FAST, text, variables), await _told(FAST, text, variables)
+        plain = await _told(PLAIN, text, variables)
+        assert first == again == plain, variables
         wrong += '"data": null' in plain
         right += '"errors": []' in plain
     assert wrong
@@ -105,6 +107,26 @@ async def test_arguments_in_the_document_are_alike() -> None:
         assert fast == await _told(PLAIN, text, {})
         assert "mine" in fast
         assert "'mine', 'mine'" not in fast  # a default is nobody's to change
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "",
+        "(whole: 1, fraction: 2.5, colour: BLUE)",
+        '(text: $it, words: ["b"])',
+        '(words: ["b", $it])',
+        '(gaps: ["b", $it])',
+    ],
+)
+async def test_arguments_of_an_only_field_are_alike(arguments: str) -> None:
+    asked = 'query ($it: String! = "d")' if "$it" in arguments else "query"
+    text = f"{asked} {{ told{arguments} }}"
+    for variables in ({}, {"it": "given"}, {}):
+        told = [await _told(execution, text, variables) for execution in (FAST, FAST, PLAIN)]
+        assert told[0] == told[1] == told[2]
+        assert "'mine'" in told[0]
+        assert "'mine', 'mine'" not in told[0]
 
 
 def test_which_resolvers_are_called_the_shorter_way() -> None:
