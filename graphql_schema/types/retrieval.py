@@ -1,7 +1,9 @@
 """The answer of a retrieval: plain rows, and what is drawn from them only if it is asked for."""
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
+from uuid import UUID
 
 import strawberry
 
@@ -15,6 +17,7 @@ from graphql_schema.types.knowledge_base import IndexType
 from graphql_schema.types.library import PassageType, SourceType, SourceVersionType, version_of
 
 _ADMITTED = ("ACTIVE", "AVAILABLE")  # what was admitted is (R7)
+_id: Callable[[UUID], strawberry.ID] = cast("Any", str)
 
 
 @strawberry.type(name="TextRange", description="A range of a text, in Unicode code points.")
@@ -46,10 +49,10 @@ class HitType:
     query: strawberry.Private[Query]
 
     def __init__(self, hit: Hit, query: Query) -> None:
-        """Written out: of 50 hits, the one that is made from the fields takes half as long as reading them all."""
-        self.chunk_id = cast("strawberry.ID", str(hit.passage_id))
-        self.resource_id = cast("strawberry.ID", str(hit.source_id))
-        self.resource_version_id = cast("strawberry.ID", str(hit.version_id))
+        """Written out: strawberry's own, which takes each field by its name, is half as fast."""
+        self.chunk_id = _id(hit.passage_id)
+        self.resource_id = _id(hit.source_id)
+        self.resource_version_id = _id(hit.version_id)
         self.ordinal = hit.ordinal
         self.text_hash = hit.text_hash
         self.rank = hit.rank
