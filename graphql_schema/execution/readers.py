@@ -144,6 +144,6 @@ def _maker(keys: Sequence[str]) -> Callable[[Sequence[Column]], Column]:
     members = ", ".join(f"{key!r}: {name}" for key, name in zip(keys, names, strict=True))
     row = ", ".join(names)
     made: Callable[[Sequence[Column]], Column] = eval(  # noqa: S307  keys are GraphQL's names, and quoted
-        f"lambda columns: [{{{members}}} for {row}, in zip(*columns)]"
+        f"lambda columns: [{{{members}}} for {row}, in zip(*columns, strict=True)]"
     )
     return made

@@ -88,17 +88,16 @@ class Straight:
                 found[argument.name] = value
         return found
 
-    def resolved(
+    async def resolved(
         self,
         arguments: dict[str, Any],
         variables: dict[str, Any],
         context: object,
         extensions: dict[str, Any] | None,
-    ) -> Awaitable[Any]:
-        """What the resolver returns."""
+    ) -> Any:
+        """What the resolver returns, once it is awaited. Raises what that raises."""
         told = self._info._replace(variable_values=variables, context=context, operation_extensions=extensions)
-        resolving: Awaitable[Any] = self._resolve(None, told, **arguments)
-        return resolving
+        return await self._resolve(None, told, **arguments)
 
 
 def _sources(field: GraphQLField, node: FieldNode) -> tuple[dict[str, Any], list[_FromVariable]] | None:
