@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any, TypeAlias
 from uuid import UUID
 
+from sqlalchemy import func, literal_column, select
+
 from app.access.subject import Subject
 from app.database import Database, HotStatement
 from app.knowledge_bases.indexing import copy_members
@@ -148,8 +150,15 @@ async def _search(
 
 
 async def build(url: str, settings: Settings, tenant: Tenant, sources: int = 200) -> float:
-    """Microseconds a passage to copy 200 sources of a library into the index of a knowledge base, rolled back."""
+    """Microseconds a passage to copy 200 sources of a library into the index of a knowledge base, rolled back.
+
+    With what GIN puts off: else one build has to do what others before it left, and they are cheap.
+    """
     database = Database(url, settings)
+    put_off = partial(
+        database.fetch, HotStatement(select(func.gin_clean_pending_list(literal_column("'ix_index_postings_tsv'"))))
+    )
+    await put_off()
     found = []
     for _ in range(3):
         try:
@@ -157,10 +166,12 @@ async def build(url: str, settings: Settings, tenant: Tenant, sources: int = 200
                 ids = [tenant.made(1, number) for number in range(sources)]
                 started = time.perf_counter()
                 await copy_members(session, tenant.id, tenant.made(5, 0), ids)
-                found.append((time.perf_counter() - started) * 1e6 / (sources * 5))
+                copied = time.perf_counter() - started
                 raise _Undone
         except _Undone:
-            pass
+            started = time.perf_counter()
+            await put_off()
+            found.append((copied + time.perf_counter() - started) * 1e6 / (sources * 5))
     await database.close()
     return min(found)
 
