@@ -31,6 +31,8 @@ from graphql_schema.http import OperationRequest, Operations
 from graphql_schema.limits import Documents, Operation
 from graphql_schema.schema import schema
 from tests.graphql_schema import door, faulty
+from tests.graphql_schema.faults import FAULTS, Leaf
+from tests.graphql_schema.faults import Context as FaultyContext
 from tests.graphql_schema.writing import Writer
 from tests.world import RETRIEVE, World
 
@@ -78,26 +80,26 @@ def _error(error: GraphQLError) -> list[object]:
     return [error.message, error.path, places, type(error.original_error).__name__]
 
 
-@pytest.mark.parametrize("fault", faulty.FAULTS)
+@pytest.mark.parametrize("fault", FAULTS)
 async def test_every_fault_in_every_field_is_told_alike(fault: str) -> None:
     both = _both_faulty()
     for selection in faulty.selections():
         for around in ("{ given { text %s } }", "{ given { withArgument text %s later } }", "{ given { ... { %s } } }"):
-            context = lambda: faulty.Context("seed", value=faulty.FAULTS[fault])  # noqa: E731
+            context = lambda: FaultyContext("seed", value=FAULTS[fault])  # noqa: E731
             fast, plain = await both.answers(around % selection, {}, context)
             assert fast == plain, (fault, around % selection)
 
 
-@pytest.mark.parametrize("fault", faulty.FAULTS)
+@pytest.mark.parametrize("fault", FAULTS)
 async def test_every_fault_of_an_only_field_is_told_alike(fault: str) -> None:
     """Where the operation needs no executor, and where it turns out that it needs one."""
     both = Both(faulty.SCHEMA)
     texts = [f"{{ soon {{ text {selection} }} }}" for selection in faulty.selections()]
     texts += ["{ whatever { text } }", "query ($r: Boolean!) { key: needed(raised: $r) { maybe text } }"]
     for text in texts:
-        for value in (lambda: faulty.Leaf(text="a", maybe=None), faulty.FAULTS[fault], faulty.FAULTS["leaf"]):
+        for value in (lambda: Leaf(text="a", maybe=None), FAULTS[fault], FAULTS["leaf"]):
             for variables in ({"r": False}, {"r": True}) if "$r" in text else ({},):
-                context = lambda value=value: faulty.Context("seed", value=value)  # noqa: E731
+                context = lambda value=value: FaultyContext("seed", value=value)  # noqa: E731
                 fast, plain = await both.answers(text, variables, context)
                 assert fast == plain, (text, variables)
     left = ("named", "tag", "withArgument", "later")  # of a holder's fields graphql-core completes these
@@ -108,7 +110,7 @@ async def test_the_resolver_of_an_only_field_is_told_what_it_always_was() -> Non
     both = Both(faulty.SCHEMA)
     for variables in ({"a": 1}, {"a": 2}, {}):
         text = "query Q($a: Int) { mine: told(number: $a) @include(if: true) }"
-        fast, plain = await both.answers(text, variables, lambda: faulty.Context("seed"))
+        fast, plain = await both.answers(text, variables, lambda: FaultyContext("seed"))
         assert fast == plain
         assert "mine" in fast
     ((plan,),) = (plans.known.values() for plans in both.fast._plans.values())
@@ -138,7 +140,7 @@ async def _compare(schema: Schema, documents: int, values: Any, contexts: Any, *
 async def test_random_documents_over_faulty_values_are_answered_alike() -> None:
     def contexts(chance: random.Random, seed: str) -> Any:
         faults = chance.choice([0.0, 0.0, 0.01, 0.05])
-        return lambda: faulty.Context(seed, faults)
+        return lambda: FaultyContext(seed, faults)
 
     with_data, with_errors = await _compare(faulty.SCHEMA, 120, lambda *_: None, contexts)
     assert with_data > 150
@@ -199,7 +201,7 @@ async def test_the_fields_of_a_hit_are_only_read() -> None:
 async def test_a_plan_is_made_once_for_each_combination_of_conditions() -> None:
     both = Both(faulty.SCHEMA)
     text = "query ($x: Boolean!, $z: Boolean = true) { holder { text @skip(if: $x) whole @include(if: $z) } }"
-    context = lambda: faulty.Context("seed")  # noqa: E731
+    context = lambda: FaultyContext("seed")  # noqa: E731
     for variables in ({"x": True}, {"x": False}, {"x": True, "z": None}, {"x": True, "z": False}, {"x": 1}, {}) * 3:
         fast, plain = await both.answers(text, cast("dict[str, Any]", variables), context)
         assert fast == plain, variables
