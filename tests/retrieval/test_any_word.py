@@ -14,7 +14,7 @@ from app.library.service import NewFile
 from app.retrieval.any_word import ENOUGH, MOST_TERMS, POOL
 from app.retrieval.bm25 import FIRST_PASSAGE_FACTOR, K1, TITLE_SHARE, USUAL_LENGTH, B
 from app.retrieval.request import MAX_LIMIT, MatchMode, retrieve_request
-from app.retrieval.service import Answer, Retrieval
+from app.retrieval.service import Answer
 from tests.world import Caller, World, ids
 
 ANY = {"match": "ANY_WORD"}
@@ -227,31 +227,3 @@ async def test_a_refused_source_is_not_counted_either(world: World, limit: int) 
     assert refused not in {hit.source_id for hit in before.hits}
     await _delete(world, [refused])
     assert list((await ask()).hits) == list(before.hits)
-
-
-async def test_with_an_authorizer_that_refuses_the_answer_is_that_of_a_library_without(world: World) -> None:
-    """Whatever the limit, and also where no refused source would be a hit (R8, R14, R28)."""
-    sources = await _imported(
-        world,
-        [(f"Winch {number}", "A winch.", False) for number in range(8)]
-        + [(f"Crane {number}", "A crane.", False) for number in range(3)],
-    )
-    allowed = {sources[0], *sources[8:]}  # the winch is rare among these, and the crane among all
-
-    async def check(asked: Sequence[UUID]) -> list[bool]:
-        return [source in allowed for source in asked]
-
-    retrieval = Retrieval(world.services.database, world.services.replicas, narrowed=True)
-
-    async def found(limit: int, **arguments: Any) -> list[tuple[UUID, float]]:
-        request = retrieve_request(query="crane winch", limit=limit, **({"match": MatchMode.ANY_WORD} | arguments))
-        (answer,) = await retrieval.answers(world.subject("user:reader"), [request], check)
-        assert isinstance(answer, Answer)
-        return [(hit.source_id, hit.rank) for hit in answer.hits]
-
-    most = await found(MAX_LIMIT)
-    assert [source for source, _ in most] == [sources[0], *sorted(sources[8:])]
-    assert [await found(limit) for limit in (1, 2, 3, 4)] == [most[:limit] for limit in (1, 2, 3, 4)]
-    assert [source for source, _ in await found(2, source_ids=[str(sources[9]), str(sources[1])])] == [sources[9]]
-    await _delete(world, [source for source in sources if source not in allowed])
-    assert await found(MAX_LIMIT) == most
