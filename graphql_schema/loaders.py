@@ -86,7 +86,7 @@ class Loaders:
         return await self._retrieval.answers(self._subject, requests, self.read_checks)
 
     async def read_checks(self, source_ids: Sequence[UUID]) -> list[bool]:
-        """Whether the caller may read each source now, in order. Within an operation each is asked once.
+        """Whether the caller may read each source now, in order. What was answered in an operation is not asked again.
 
         Not by a loader: what asks here is a batch already, and a key for each source would cost more than asking.
         """

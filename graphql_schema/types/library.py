@@ -175,10 +175,16 @@ class SourceType:
     )
     private: bool = strawberry.field(description="Whether workspace-wide reading does not open it.")
     owner: str = strawberry.field(description="The subject that may always read and manage it.")
-    standing: strawberry.Private[tuple[str, str]]  # lifecycle and availability
+    lifecycle_availability: strawberry.Private[tuple[str, str]]
 
     def __init__(
-        self, id_: str, title: str, description: str | None, private: bool, owner: str, standing: tuple[str, str]
+        self,
+        id_: str,
+        title: str,
+        description: str | None,
+        private: bool,
+        owner: str,
+        lifecycle_availability: tuple[str, str],
     ) -> None:
         """Written out, as a hit's is."""
         self.id = strawberry.ID(id_)
@@ -186,21 +192,21 @@ class SourceType:
         self.description = description
         self.private = private
         self.owner = owner
-        self.standing = standing
+        self.lifecycle_availability = lifecycle_availability
 
     @classmethod
     def wrap(cls, source: SourceDetails) -> "SourceType":
-        standing = source.lifecycle, source.availability
-        return cls(str(source.id), source.title, source.description, source.private, source.owner, standing)
+        both = source.lifecycle, source.availability
+        return cls(str(source.id), source.title, source.description, source.private, source.owner, both)
 
     # Made into enums when they are asked for: that would be half of what it takes to wrap the sources of 50 hits.
     @strawberry.field(description="ACTIVE for whatever a caller can see.")
     def lifecycle(self) -> SourceLifecycle:
-        return SourceLifecycle[self.standing[0]]
+        return SourceLifecycle[self.lifecycle_availability[0]]
 
     @strawberry.field(description="Whether searches may find it at present.")
     def availability(self) -> SourceAvailability:
-        return SourceAvailability[self.standing[1]]
+        return SourceAvailability[self.lifecycle_availability[1]]
 
     @strawberry.field(description="The version with the highest number, whatever its status.")
     async def latest_version(self, info: Info) -> SourceVersionType | None:
